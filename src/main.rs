@@ -1,0 +1,2 @@
+//! The one binary. This file only wires.
+fn main() {}
