@@ -1,1 +1,44 @@
-//! Placeholder.
+//! Puzzle jobs on Redis streams: submit, claim, renew, complete, reclaim, read, inspect, sweep.
+//!
+//! The one crate that knows Redis. It knows nothing of threads, solvers at work, or people. docs/protocol.md
+//! says the same for a client in another language.
+//!
+//! What is promised: every accepted job ends with exactly one recorded outcome, whatever processes or connections
+//! die. A job may be *executed* more than once.
+
+mod complete;
+mod config;
+mod connection;
+mod consumer;
+mod doctor;
+mod error;
+mod ids;
+mod inspect;
+mod keys;
+mod lease;
+mod presence;
+mod reply;
+mod results;
+mod scripts;
+mod server;
+mod submit;
+mod sweep;
+pub mod wire;
+mod yardstick;
+
+pub use complete::{CHUNKS_PER_CALL_MAX, Completed, Recorded};
+pub use config::Config;
+pub use connection::Queue;
+pub use consumer::{Claimed, Consumer, EntryId, Reclaimed};
+pub use doctor::{Finding, Verdict};
+pub use error::Error;
+pub use ids::{BatchId, ChunkRef, IdError, JobId, Priority};
+pub use inspect::{BatchStatus, Span, StreamState};
+pub use keys::StreamId;
+pub use lease::{Content, Fetched, Interest, Leases, Renewed};
+pub use presence::{ALIVE_MS, Presence};
+pub use results::{Follow, JobState, Part};
+pub use server::{LocalServer, ServerError, ServerOptions};
+pub use submit::{Batch, NewChunk, Opened};
+pub use sweep::Swept;
+pub use yardstick::{RawRate, raw_rate};

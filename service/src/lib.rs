@@ -10,6 +10,7 @@ mod bulk_histogram;
 pub mod exit;
 pub mod logging;
 pub mod metrics;
+pub mod programs;
 mod process;
 pub mod secret;
 pub mod settings;

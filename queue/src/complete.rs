@@ -1,0 +1,142 @@
+//! Recording a chunk: its outcomes and its counters change in one transaction, once.
+//!
+//! The outcomes are stored by a plain HSETNX, never through Lua (which costs five times as much, see
+//! docs/decisions/0002); the script beside it in the same MULTI deletes the entry, and its XDEL decides who counts.
+
+use bytes::Bytes;
+use puzzled_solver::OutcomeKind;
+
+use crate::Error;
+use crate::connection::Queue;
+use crate::consumer::Claimed;
+use crate::ids::BatchId;
+use crate::keys::{GROUP, StreamId};
+use crate::scripts::{self, Mode};
+use crate::submit::depth_field;
+
+/// Most chunks recorded by one call.
+pub const CHUNKS_PER_CALL_MAX: usize = 256;
+
+/// A solved chunk.
+#[derive(Clone, Debug)]
+pub struct Completed {
+    /// The lease it was solved under.
+    pub claimed: Claimed,
+    /// Outcomes by kind, in the order of [`OutcomeKind::ALL`].
+    pub counts: [u32; OutcomeKind::ALL.len()],
+    /// The stored form (`wire::encode_result`).
+    pub result: Bytes,
+}
+
+/// What recording found.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// Chunks counted by this call.
+    pub counted: u64,
+    /// Chunks that another worker, or an earlier try of ours, had recorded.
+    pub repeated: u64,
+    /// Chunks nobody wanted: their batch was cancelled or is gone.
+    pub dropped: u64,
+    /// Chunks counted although other outcomes were stored before: a bug somewhere, since the two go together.
+    pub conflicts: u64,
+}
+
+impl Queue {
+    /// Records chunks of one batch, claimed from one stream. Repeating the call is harmless.
+    ///
+    /// # Errors
+    /// What Redis said: recorded or not, call again.
+    pub async fn complete(&self, stream: StreamId, batch: BatchId, chunks: &[Completed]) -> Result<Recorded, Error> {
+        let mut recorded = Recorded::default();
+        for part in chunks.chunks(CHUNKS_PER_CALL_MAX) {
+            self.complete_part(stream, batch, part, &mut recorded).await?;
+        }
+        Ok(recorded)
+    }
+
+    async fn complete_part(
+        &self,
+        stream: StreamId,
+        batch: BatchId,
+        chunks: &[Completed],
+        recorded: &mut Recorded,
+    ) -> Result<(), Error> {
+        debug_assert!(chunks.iter().all(|c| c.claimed.stream == stream && c.claimed.chunk.batch == batch));
+        let keys = self.keys();
+        let (stream_key, depth, record) = (keys.stream(stream), keys.depth(stream.shard), keys.batch(batch));
+        let (payload, result, layout) = (keys.payload(batch), keys.result(batch), keys.layout(batch));
+        let end = chunks.iter().map(|c| c.claimed.chunk.end()).max().unwrap_or(0);
+        let mut sums = [0_u64; OutcomeKind::ALL.len()];
+        for chunk in chunks {
+            for (sum, &count) in sums.iter_mut().zip(&chunk.counts) {
+                *sum += u64::from(count);
+            }
+        }
+        let answers: Vec<redis::Value> = self
+            .link()
+            .run_text(|mode| {
+                debug_assert_eq!(mode, Mode::Text);
+                let mut pipe = redis::pipe();
+                pipe.atomic();
+                for chunk in chunks {
+                    pipe.cmd("HSETNX").arg(&result).arg(chunk.claimed.chunk.number).arg(&chunk.result[..]);
+                }
+                scripts::COMPLETE
+                    .call(&mut pipe, mode, &[&stream_key, &depth, &record, &payload, &result, &layout])
+                    .arg(GROUP)
+                    .arg(keys.notice(batch))
+                    .arg(depth_field(stream))
+                    .arg(end)
+                    .arg(&sums[..]);
+                for chunk in chunks {
+                    pipe.arg(chunk.claimed.entry.to_string()).arg(chunk.claimed.chunk.number);
+                    pipe.arg(chunk.counts.map(|count| count.to_string()).join(" "));
+                }
+                pipe
+            })
+            .await?;
+        let (Some(answer), stored) = (answers.last(), &answers[..answers.len().saturating_sub(1)]) else {
+            return Err(crate::reply::unexpected("complete", &[]));
+        };
+        let answer: Vec<i64> = crate::reply::items(answer.clone()).iter().filter_map(crate::reply::int).collect();
+        let [lives, repeated @ ..] = &answer[..] else {
+            return Err(crate::reply::unexpected("complete", &answers));
+        };
+        if *lives == 0 {
+            recorded.dropped += chunks.len() as u64;
+            return Ok(());
+        }
+        recorded.repeated += repeated.len() as u64;
+        recorded.counted += (chunks.len() - repeated.len()) as u64;
+        for (chunk, stored) in chunks.iter().zip(stored) {
+            let number = i64::try_from(chunk.claimed.chunk.number).unwrap_or(i64::MAX);
+            recorded.conflicts += u64::from(crate::reply::int(stored) == Some(0) && !repeated.contains(&number));
+        }
+        Ok(())
+    }
+
+    /// Takes chunks that nobody wants off the stream.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn drop_unwanted(&self, stream: StreamId, chunks: &[Claimed]) -> Result<(), Error> {
+        let key = self.keys().stream(stream);
+        for part in chunks.chunks(crate::consumer::SCRIPT_ITEMS_MAX) {
+            self.link()
+                .run::<()>(|_| {
+                    let mut pipe = redis::pipe();
+                    pipe.atomic();
+                    for cmd in [&["XDEL", key.as_str()][..], &["XACK", key.as_str(), GROUP][..]] {
+                        pipe.cmd(cmd[0]).arg(&cmd[1..]);
+                        for chunk in part {
+                            pipe.arg(chunk.entry.to_string());
+                        }
+                        pipe.ignore();
+                    }
+                    pipe
+                })
+                .await?;
+        }
+        Ok(())
+    }
+}

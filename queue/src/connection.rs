@@ -1,0 +1,251 @@
+//! Connections to Redis. Everything that says "redis" to the network is here.
+//!
+//! A process holds one shared connection for commands (`Link`), a worker a second one for leases, so that a
+//! renewal never waits behind a payload, and one of its own per blocking reader (`Reader`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
+use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
+use redis::{
+    AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, IntoConnectionInfo, Pipeline, ProtocolVersion,
+    ServerErrorKind, Value,
+};
+
+use crate::config::Config;
+use crate::scripts::Mode;
+use crate::{Error, keys::Keys};
+
+/// A handle on one installation: settings, keys and a shared connection. Cloning is cheap.
+#[derive(Clone)]
+pub struct Queue {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: Config,
+    keys: Keys,
+    client: Client,
+    address: String,
+    commands: Link,
+    errors: Arc<AtomicU64>,
+}
+
+impl Queue {
+    /// Connects, and checks that this installation is one we can work with.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for settings that cannot work, [`Error::Incompatible`] when the installation was set up
+    /// with another number of shards or a newer protocol, else what Redis said.
+    pub async fn connect(config: &Config) -> Result<Self, Error> {
+        config.validate()?;
+        let bad_url =
+            |e: redis::RedisError| Error::Setting { key: "redis.url", reason: format!("{e}; expected redis://host:port") };
+        let info = config.url.as_str().into_connection_info().map_err(bad_url)?;
+        let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(30));
+        let redis = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+        let info = info
+            .set_tcp_settings(TcpSettings::default().set_nodelay(true).set_keepalive(keepalive))
+            .set_redis_settings(redis);
+        // The address, unlike the URL, holds no password.
+        let address = info.addr().to_string();
+        let client = Client::open(info).map_err(bad_url)?;
+        let errors = Arc::new(AtomicU64::new(0));
+        let commands = Link::open(&client, &address, config, errors.clone()).await?;
+        let keys = Keys::new(&config.prefix, config.shards);
+        let queue = Self {
+            inner: Arc::new(Inner { config: config.clone(), keys, client, address, commands, errors }),
+        };
+        queue.agree().await?;
+        Ok(queue)
+    }
+
+    /// Whether a server answers at all, on a connection of its own that is closed again.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub(crate) async fn probe(config: &Config) -> Result<(), Error> {
+        let failed = |e: redis::RedisError| Error::from_redis("the new server", &e);
+        let client = Client::open(config.url.as_str()).map_err(failed)?;
+        let settings = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(Duration::from_millis(config.connect_timeout_ms)))
+            .set_response_timeout(Some(Duration::from_millis(config.response_timeout_ms)));
+        let mut connection = client.get_multiplexed_async_connection_with_config(&settings).await.map_err(failed)?;
+        redis::cmd("PING").exec_async(&mut connection).await.map_err(failed)
+    }
+
+    /// The settings it was opened with.
+    pub fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    /// Host and port, or socket path.
+    pub fn address(&self) -> &str {
+        &self.inner.address
+    }
+
+    /// How many calls to Redis have failed so far in this process.
+    pub fn errors(&self) -> u64 {
+        self.inner.errors.load(Ordering::Relaxed)
+    }
+
+    /// One round trip; red readiness is built on it.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn ping(&self) -> Result<(), Error> {
+        self.link().run(|_| redis::pipe().cmd("PING").ignore().clone()).await
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.inner.keys
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.inner.commands
+    }
+
+    /// A further connection for commands.
+    pub(crate) async fn open_link(&self) -> Result<Link, Error> {
+        let inner = &self.inner;
+        Link::open(&inner.client, &inner.address, &inner.config, inner.errors.clone()).await
+    }
+
+    /// A connection for blocking reads.
+    pub(crate) async fn open_reader(&self) -> Result<Reader, Error> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(Duration::from_millis(self.inner.config.connect_timeout_ms)))
+            // The library's own deadline would abandon a read that Redis still answers: the entries would be
+            // ours in Redis and unknown here. Reader keeps its own deadline and drops the connection.
+            .set_response_timeout(None);
+        let connection = self
+            .inner
+            .client
+            .get_multiplexed_async_connection_with_config(&config)
+            .await
+            .map_err(|e| self.failed(&e))?;
+        Ok(Reader { connection, address: self.inner.address.clone(), errors: self.inner.errors.clone() })
+    }
+
+    /// A connection that listens to channels.
+    pub(crate) async fn open_pubsub(&self) -> Result<redis::aio::PubSub, Error> {
+        let timeout = Duration::from_millis(self.inner.config.connect_timeout_ms);
+        match tokio::time::timeout(timeout, self.inner.client.get_async_pubsub()).await {
+            Ok(opened) => opened.map_err(|e| self.failed(&e)),
+            Err(_) => Err(Error::Unreachable {
+                address: self.inner.address.clone(),
+                reason: "no connection in time".to_owned(),
+            }),
+        }
+    }
+
+    pub(crate) fn failed(&self, error: &redis::RedisError) -> Error {
+        self.inner.errors.fetch_add(1, Ordering::Relaxed);
+        Error::from_redis(&self.inner.address, error)
+    }
+
+    /// Writes down, or compares, what all processes of the installation must agree on.
+    async fn agree(&self) -> Result<(), Error> {
+        const PROTOCOL: u32 = 1;
+        let (key, shards) = (self.keys().meta(), self.keys().shards());
+        let (protocol, found): (u32, u16) = self
+            .link()
+            .run(|_| {
+                let mut pipe = redis::pipe();
+                pipe.cmd("HSETNX").arg(&key).arg("protocol").arg(PROTOCOL).ignore();
+                pipe.cmd("HSETNX").arg(&key).arg("shards").arg(shards).ignore();
+                pipe.cmd("HGET").arg(&key).arg("protocol").cmd("HGET").arg(&key).arg("shards");
+                pipe
+            })
+            .await?;
+        if protocol != PROTOCOL {
+            return Err(Error::Incompatible(format!(
+                "Redis at {} holds protocol {protocol}, this puzzled speaks {PROTOCOL}; run the same version everywhere",
+                self.address()
+            )));
+        }
+        if found != shards {
+            return Err(Error::Incompatible(format!(
+                "Redis at {} was set up with redis.shards = {found}, these settings say {shards}; \
+                 use {found} (shards cannot change while batches exist)",
+                self.address()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// A shared, self-healing connection for commands that answer at once.
+#[derive(Clone)]
+pub(crate) struct Link {
+    manager: ConnectionManager,
+    address: String,
+    errors: Arc<AtomicU64>,
+}
+
+impl Link {
+    async fn open(client: &Client, address: &str, config: &Config, errors: Arc<AtomicU64>) -> Result<Self, Error> {
+        let settings = ConnectionManagerConfig::new()
+            .set_connection_timeout(Some(Duration::from_millis(config.connect_timeout_ms)))
+            .set_response_timeout(Some(Duration::from_millis(config.response_timeout_ms)))
+            // Callers know how long to go on (patience, leases); a hidden second retry would multiply it.
+            .set_number_of_retries(0);
+        let manager = ConnectionManager::new_with_config(client.clone(), settings)
+            .await
+            .map_err(|e| Error::from_redis(address, &e))?;
+        Ok(Self { manager, address: address.to_owned(), errors })
+    }
+
+    /// Sends a pipeline in one write and reads its answers. `build` is called again, in [`Mode::Text`], when the
+    /// server has forgotten a script: everything in the pipeline must bear repetition.
+    pub(crate) async fn run<T: FromRedisValue>(&self, build: impl Fn(Mode) -> Pipeline) -> Result<T, Error> {
+        match build(Mode::Hash).query_async(&mut self.manager.clone()).await {
+            Err(e) if e.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => self.run_text(build).await,
+            answer => answer.map_err(|e| self.failed(&e)),
+        }
+    }
+
+    /// Like [`Link::run`] with the scripts' text from the start.
+    pub(crate) async fn run_text<T: FromRedisValue>(&self, build: impl Fn(Mode) -> Pipeline) -> Result<T, Error> {
+        build(Mode::Text).query_async(&mut self.manager.clone()).await.map_err(|e| self.failed(&e))
+    }
+
+    fn failed(&self, error: &redis::RedisError) -> Error {
+        self.errors.fetch_add(1, Ordering::Relaxed);
+        Error::from_redis(&self.address, error)
+    }
+}
+
+/// A connection that one blocking read at a time has for itself. Dropping it cancels the read.
+pub(crate) struct Reader {
+    connection: MultiplexedConnection,
+    address: String,
+    errors: Arc<AtomicU64>,
+}
+
+impl Reader {
+    /// Sends a command and waits at most `deadline`. After an error the connection must be thrown away.
+    pub(crate) async fn query(&mut self, cmd: &redis::Cmd, deadline: Duration) -> Result<Value, Error> {
+        match tokio::time::timeout(deadline, self.connection.req_packed_command(cmd)).await {
+            Ok(Ok(Value::ServerError(error))) => Err(self.failed(&error.into())),
+            Ok(answer) => answer.map_err(|e| self.failed(&e)),
+            Err(_) => {
+                self.errors.fetch_add(1, Ordering::Relaxed);
+                Err(Error::Unreachable { address: self.address.clone(), reason: "no answer in time".to_owned() })
+            }
+        }
+    }
+
+    fn failed(&self, error: &redis::RedisError) -> Error {
+        self.errors.fetch_add(1, Ordering::Relaxed);
+        Error::from_redis(&self.address, error)
+    }
+}
+
+/// Whether the error says that the consumer group is gone (flushed, or lost in a failover).
+pub(crate) fn is_no_group(error: &Error) -> bool {
+    matches!(error, Error::Redis { reason, .. } if reason.contains("NOGROUP"))
+}
+

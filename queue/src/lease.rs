@@ -1,0 +1,288 @@
+//! What a worker holds: the leases of its chunks, and whether anybody still wants them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use redis::Value;
+
+use crate::connection::{Link, Queue};
+use crate::consumer::{Claimed, EntryId};
+use crate::ids::BatchId;
+use crate::keys::StreamId;
+use crate::submit::depth_field;
+use crate::{Error, reply, scripts};
+
+/// All leases of one consumer, renewed on a connection of their own so that no payload delays them.
+pub struct Leases {
+    queue: Queue,
+    link: Link,
+    consumer: String,
+    table: Mutex<HashMap<(StreamId, EntryId), Lease>>,
+}
+
+struct Lease {
+    batch: BatchId,
+    renewed: Instant,
+    wanted: bool,
+    interest: Arc<Interest>,
+}
+
+/// Whether anybody still wants the chunks that are being solved together.
+#[derive(Debug)]
+pub struct Interest {
+    wanted: AtomicUsize,
+    stop: AtomicBool,
+}
+
+impl Interest {
+    /// Set once nobody wants any of the chunks: the solver may stop.
+    pub fn stop(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    fn lose_one(&self) {
+        if self.wanted.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.stop.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// What a round of renewals did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Renewed {
+    /// Leases extended.
+    pub renewed: u64,
+    /// Leases that turned out to be somebody else's: their outcomes will not be written.
+    pub lost: u64,
+}
+
+impl Leases {
+    /// An empty table of this consumer.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn open(queue: &Queue, consumer: &str) -> Result<Self, Error> {
+        let link = queue.open_link().await?;
+        Ok(Self { queue: queue.clone(), link, consumer: consumer.to_owned(), table: Mutex::default() })
+    }
+
+    /// Enters chunks, just claimed, that will be solved together.
+    pub fn add(&self, chunks: &[Claimed]) -> Arc<Interest> {
+        let interest = Arc::new(Interest { wanted: AtomicUsize::new(chunks.len()), stop: AtomicBool::new(false) });
+        let renewed = Instant::now();
+        let mut table = self.table();
+        for chunk in chunks {
+            let lease = Lease { batch: chunk.chunk.batch, renewed, wanted: true, interest: interest.clone() };
+            table.insert((chunk.stream, chunk.entry), lease);
+        }
+        interest
+    }
+
+    /// Strikes chunks off: completed, or handed back.
+    pub fn remove(&self, chunks: &[Claimed]) {
+        let mut table = self.table();
+        for chunk in chunks {
+            table.remove(&(chunk.stream, chunk.entry));
+        }
+    }
+
+    /// Whether this consumer holds the entry.
+    pub fn holds(&self, stream: StreamId, entry: EntryId) -> bool {
+        self.table().contains_key(&(stream, entry))
+    }
+
+    /// Whether the chunk is held and its outcomes are still wanted.
+    pub fn wants(&self, chunk: &Claimed) -> bool {
+        self.table().get(&(chunk.stream, chunk.entry)).is_some_and(|lease| lease.wanted)
+    }
+
+    /// How many chunks are held.
+    pub fn len(&self) -> usize {
+        self.table().len()
+    }
+
+    /// Whether none is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Extends the leases that are a third of their time old.
+    ///
+    /// # Errors
+    /// What Redis said; call again soon.
+    pub async fn renew(&self) -> Result<Renewed, Error> {
+        let due_age = self.queue.config().lease() / 3;
+        let started = Instant::now();
+        let mut due: HashMap<StreamId, Vec<EntryId>> = HashMap::new();
+        for (&(stream, entry), lease) in self.table().iter() {
+            if lease.wanted && started.duration_since(lease.renewed) >= due_age {
+                due.entry(stream).or_default().push(entry);
+            }
+        }
+        let mut report = Renewed::default();
+        for (stream, entries) in due {
+            let lost = self.queue.renew_on(&self.link, stream, &self.consumer, &entries).await?;
+            let mut table = self.table();
+            for entry in &entries {
+                if let Some(lease) = table.get_mut(&(stream, *entry)) {
+                    lease.renewed = started;
+                }
+            }
+            let mut lost_count = 0;
+            for entry in lost {
+                // A chunk completed since the list was made is nobody's any more, and that is no loss.
+                lost_count += u64::from(drop_interest(&mut table, (stream, entry)));
+            }
+            report.lost += lost_count;
+            report.renewed += entries.len() as u64 - lost_count;
+        }
+        Ok(report)
+    }
+
+    /// Asks which held batches were cancelled, and drops the interest in their chunks.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn check(&self) -> Result<(), Error> {
+        let mut held: HashMap<StreamId, Vec<BatchId>> = HashMap::new();
+        for ((stream, _), lease) in self.table().iter() {
+            let batches = held.entry(*stream).or_default();
+            if lease.wanted && !batches.contains(&lease.batch) {
+                batches.push(lease.batch);
+            }
+        }
+        for (stream, batches) in held {
+            for part in batches.chunks(crate::consumer::SCRIPT_ITEMS_MAX) {
+                let ends: Vec<(BatchId, u64)> = part.iter().map(|&batch| (batch, 0)).collect();
+                let wanted = self.begin(stream, &ends).await?;
+                let mut table = self.table();
+                for (batch, _) in ends.iter().zip(wanted).filter(|(_, wanted)| !wanted).map(|(end, _)| end) {
+                    let chunks: Vec<_> =
+                        table.iter().filter(|(_, lease)| lease.batch == *batch).map(|(&key, _)| key).collect();
+                    for key in chunks {
+                        drop_interest(&mut table, key);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks batches' chunks as running up to `end`, and says which batches still want them.
+    async fn begin(&self, stream: StreamId, ends: &[(BatchId, u64)]) -> Result<Vec<bool>, Error> {
+        let (wanted,): (Vec<i64>,) = self
+            .link
+            .run(|mode| {
+                let mut pipe = redis::pipe();
+                begin_call(&self.queue, &mut pipe, mode, stream, ends);
+                pipe
+            })
+            .await?;
+        Ok(wanted.into_iter().map(|w| w == 1).collect())
+    }
+
+    fn table(&self) -> MutexGuard<'_, HashMap<(StreamId, EntryId), Lease>> {
+        // Every change of the table is a single insert, remove or flag: a panic cannot leave it half done.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn drop_interest(table: &mut HashMap<(StreamId, EntryId), Lease>, key: (StreamId, EntryId)) -> bool {
+    match table.get_mut(&key) {
+        Some(lease) if lease.wanted => {
+            lease.wanted = false;
+            lease.interest.lose_one();
+            true
+        }
+        _ => false,
+    }
+}
+
+fn begin_call(
+    queue: &Queue,
+    pipe: &mut redis::Pipeline,
+    mode: scripts::Mode,
+    stream: StreamId,
+    ends: &[(BatchId, u64)],
+) {
+    let mut keys = vec![queue.keys().depth(stream.shard)];
+    keys.extend(ends.iter().map(|(batch, _)| queue.keys().batch(*batch)));
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    scripts::BEGIN.call(pipe, mode, &keys).arg(depth_field(stream));
+    for (_, end) in ends {
+        pipe.arg(end);
+    }
+}
+
+/// A claimed chunk with what Redis holds for it.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The chunk.
+    pub claimed: Claimed,
+    /// Its puzzles, if they are there and wanted.
+    pub content: Content,
+}
+
+/// What Redis holds for a claimed chunk.
+#[derive(Debug)]
+pub enum Content {
+    /// Its payload.
+    Payload(bytes::Bytes),
+    /// Nobody wants it any more: the batch was cancelled or has expired.
+    Unwanted,
+    /// The batch wants it, yet the payload is gone: somebody deleted it by hand.
+    Missing,
+}
+
+impl Queue {
+    /// Reads the payloads of chunks claimed from one stream and marks them as running. Keeps their order.
+    ///
+    /// # Errors
+    /// What Redis said; nothing has changed that a repetition would spoil.
+    pub async fn fetch(&self, stream: StreamId, claimed: &[Claimed]) -> Result<Vec<Fetched>, Error> {
+        let mut batches: Vec<(BatchId, u64, Vec<usize>)> = Vec::new();
+        for (i, chunk) in claimed.iter().enumerate() {
+            let (batch, end) = (chunk.chunk.batch, chunk.chunk.end());
+            match batches.iter_mut().find(|(id, ..)| *id == batch) {
+                Some((_, last, places)) => {
+                    *last = end.max(*last);
+                    places.push(i);
+                }
+                None => batches.push((batch, end, vec![i])),
+            }
+        }
+        let ends: Vec<(BatchId, u64)> = batches.iter().map(|(id, end, _)| (*id, *end)).collect();
+        let answers: Vec<Value> = self
+            .link()
+            .run(|mode| {
+                let mut pipe = redis::pipe();
+                begin_call(self, &mut pipe, mode, stream, &ends);
+                for (batch, _, places) in &batches {
+                    pipe.cmd("HMGET").arg(self.keys().payload(*batch));
+                    for &i in places {
+                        pipe.arg(claimed[i].chunk.number);
+                    }
+                }
+                pipe
+            })
+            .await?;
+        let mut answers = answers.into_iter();
+        let wanted = reply::items(answers.next().unwrap_or_default());
+        let mut fetched: Vec<Fetched> =
+            claimed.iter().map(|&claimed| Fetched { claimed, content: Content::Unwanted }).collect();
+        for (((_, _, places), payloads), wanted) in batches.iter().zip(answers).zip(&wanted) {
+            if reply::int(wanted) != Some(1) {
+                continue;
+            }
+            for (&i, payload) in places.iter().zip(reply::items(payloads)) {
+                fetched[i].content = match payload {
+                    Value::BulkString(bytes) => Content::Payload(bytes.into()),
+                    _ => Content::Missing,
+                };
+            }
+        }
+        Ok(fetched)
+    }
+}

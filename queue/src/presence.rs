@@ -1,0 +1,121 @@
+//! Who is working: every worker says so once a second, for dashboards only. No decision hangs on it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::connection::Queue;
+
+/// How long after its last word a worker counts as alive, in ms.
+pub const ALIVE_MS: u64 = 5_000;
+
+/// After this silence a worker is struck off the list, in ms.
+const FORGOTTEN_MS: u64 = 60_000;
+
+/// What a worker says of itself.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Presence {
+    /// Consumer name.
+    pub worker: String,
+    /// Host it runs on.
+    pub host: String,
+    /// Its program version.
+    pub version: String,
+    /// Solver threads.
+    pub threads: u32,
+    /// Threads solving at that moment.
+    pub busy: u32,
+    /// Chunks it holds.
+    pub chunks: u64,
+    /// Jobs it has finished since its start.
+    pub jobs: u64,
+    /// When it started, ms since 1970 by its own clock.
+    pub started_ms: u64,
+    /// When it said this, ms since 1970 by Redis's clock; filled in when it is stored.
+    #[serde(default)]
+    pub seen_ms: u64,
+}
+
+impl Queue {
+    /// Says that a worker is there.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn announce(&self, presence: &Presence) -> Result<(), Error> {
+        let seen_ms = self.server_ms().await?;
+        let text = serde_json::to_string(&Presence { seen_ms, ..presence.clone() })
+            .map_err(|e| Error::Malformed(e.to_string()))?;
+        let key = self.keys().workers();
+        self.link()
+            .run(|_| {
+                let mut pipe = redis::pipe();
+                pipe.cmd("HSET").arg(&key).arg(&presence.worker).arg(&text).ignore();
+                pipe
+            })
+            .await
+    }
+
+    /// Says that a worker is gone.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn depart(&self, worker: &str) -> Result<(), Error> {
+        let key = self.keys().workers();
+        self.link()
+            .run(|_| {
+                let mut pipe = redis::pipe();
+                pipe.cmd("HDEL").arg(&key).arg(worker).ignore();
+                pipe
+            })
+            .await
+    }
+
+    /// Workers heard of in the last [`ALIVE_MS`], by name.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn workers(&self) -> Result<Vec<Presence>, Error> {
+        let now = self.server_ms().await?;
+        let mut all = self.presences().await?;
+        all.retain(|presence| presence.seen_ms + ALIVE_MS >= now);
+        all.sort_by(|a, b| a.worker.cmp(&b.worker));
+        Ok(all)
+    }
+
+    pub(crate) async fn sweep_workers(&self) -> Result<u64, Error> {
+        let now = self.server_ms().await?;
+        let mut gone = 0;
+        for presence in self.presences().await? {
+            if presence.seen_ms + FORGOTTEN_MS < now {
+                self.depart(&presence.worker).await?;
+                gone += 1;
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Redis's clock, ms since 1970.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn server_ms(&self) -> Result<u64, Error> {
+        let (time,): (Vec<u64>,) = self.link().run(|_| redis::pipe().cmd("TIME").clone()).await?;
+        match time[..] {
+            [seconds, micros] => Ok(seconds * 1000 + micros / 1000),
+            _ => Err(Error::Malformed(format!("unexpected answer to TIME: {time:?}"))),
+        }
+    }
+
+    async fn presences(&self) -> Result<Vec<Presence>, Error> {
+        let key = self.keys().workers();
+        let (rows,): (Vec<String>,) = self
+            .link()
+            .run(|_| {
+                let mut pipe = redis::pipe();
+                pipe.cmd("HVALS").arg(&key);
+                pipe
+            })
+            .await?;
+        // A row of another version may lack a field: it is passed over, not an error, as nothing hangs on it.
+        Ok(rows.iter().filter_map(|row| serde_json::from_str(row).ok()).collect())
+    }
+}

@@ -1,0 +1,308 @@
+//! Reading outcomes: by job, by range, and as a stream while the batch still runs.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt};
+use puzzled_solver::{OutcomeKind, Outcomes};
+use redis::Value;
+use redis::aio::PubSubStream;
+
+use crate::connection::Queue;
+use crate::consumer::SCRIPT_ITEMS_MAX;
+use crate::ids::{BatchId, JobId};
+use crate::inspect::{BatchStatus, decode_status, status_call};
+use crate::wire::{self, Solved};
+use crate::{Error, scripts};
+
+/// How long a reader trusts silence before it looks for itself: a notice may be lost with its connection.
+const SILENCE_MAX: Duration = Duration::from_secs(1);
+
+/// Jobs read ahead in one request; bounds a reader's memory whatever the size of chunks.
+const AHEAD_JOBS: u64 = 65_536;
+
+/// How long the record of a wholly collected batch stays, in ms: long enough to ask how it went.
+const COLLECTED_RECORD_MS: u64 = 600_000;
+
+/// Outcomes of consecutive jobs.
+#[derive(Debug)]
+pub struct Part {
+    /// Chunk they come from.
+    pub chunk: u64,
+    /// Index of the first job.
+    pub first: u64,
+    /// The outcomes.
+    pub outcomes: Outcomes,
+    /// How they came about; `None` for jobs that were cancelled before they were solved.
+    pub facts: Option<Solved>,
+}
+
+/// What a job has come to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum JobState {
+    /// In the queue.
+    Waiting,
+    /// Claimed by a worker.
+    Running,
+    /// It has its outcome.
+    Recorded {
+        /// Which one.
+        kind: OutcomeKind,
+        /// Answer or reason.
+        text: Vec<u8>,
+        /// How it came about; `None` when it was cancelled.
+        facts: Option<Solved>,
+    },
+    /// Its outcome was collected and dropped.
+    Collected,
+}
+
+impl Queue {
+    /// What became of one job.
+    ///
+    /// # Errors
+    /// [`Error::NoBatch`] and [`Error::NoJob`], else what Redis said.
+    pub async fn job(&self, id: JobId) -> Result<JobState, Error> {
+        let span = self.span_at(id.batch, id.index).await?.ok_or(Error::NoJob(id))?;
+        let (batch_status, stored) = self.read(id.batch, &[span.chunk]).await?;
+        if let Some(Some(bytes)) = stored.into_iter().next() {
+            let (facts, outcomes) = wire::decode_result(&bytes)?;
+            let place = usize::try_from(id.index - facts.first).unwrap_or(usize::MAX);
+            if place >= outcomes.len() {
+                return Err(Error::Malformed(format!("chunk {} does not hold job {id}", span.chunk)));
+            }
+            let outcome = outcomes.get(place);
+            return Ok(JobState::Recorded { kind: outcome.kind, text: outcome.text.to_vec(), facts: Some(facts) });
+        }
+        Ok(if span.chunk < batch_status.collected {
+            JobState::Collected
+        } else if batch_status.cancelled {
+            JobState::Recorded { kind: OutcomeKind::Cancelled, text: Vec::new(), facts: None }
+        } else if id.index < batch_status.claimed {
+            JobState::Running
+        } else {
+            JobState::Waiting
+        })
+    }
+
+    /// Reads a batch's outcomes in input order, from job `from` on, while it runs.
+    ///
+    /// # Errors
+    /// [`Error::NoBatch`], else what Redis said.
+    pub async fn follow(&self, id: BatchId, from: u64) -> Result<Follow, Error> {
+        let start = if from == 0 { None } else { self.span_at(id, from).await? };
+        let (chunk, first) = match start {
+            Some(span) => (span.chunk, span.first),
+            None if from == 0 => (0, 0),
+            // Beyond what was submitted so far: start at the end.
+            None => {
+                let status = self.status(id).await?;
+                (status.chunks, status.submitted)
+            }
+        };
+        Ok(Follow {
+            queue: self.clone(),
+            id,
+            from,
+            chunk,
+            first,
+            ahead: 1,
+            ready: BTreeMap::new(),
+            notices: None,
+            status: None,
+            collected: VecDeque::new(),
+        })
+    }
+
+    async fn read(&self, id: BatchId, chunks: &[u64]) -> Result<(BatchStatus, Vec<Option<Bytes>>), Error> {
+        let result = self.keys().result(id);
+        // Status first: what it calls cancelled or collected stays so, while the other order could take a chunk
+        // that is recorded between the two reads for a cancelled one.
+        let (status, stored): (Value, Vec<Option<Bytes>>) = self
+            .link()
+            .run(|_| {
+                let mut pipe = redis::pipe();
+                status_call(self, &mut pipe, id);
+                pipe.cmd("HMGET").arg(&result).arg(chunks);
+                pipe
+            })
+            .await?;
+        Ok((decode_status(id, status)?, stored))
+    }
+
+    async fn collect(&self, id: BatchId, below: u64, numbers: &[u64]) -> Result<(), Error> {
+        let (batch, result, layout) = (self.keys().batch(id), self.keys().result(id), self.keys().layout(id));
+        let (_found,): (i64,) = self
+            .link()
+            .run(|mode| {
+                let mut pipe = redis::pipe();
+                scripts::COLLECT
+                    .call(&mut pipe, mode, &[&batch, &result, &layout])
+                    .arg(below)
+                    .arg(COLLECTED_RECORD_MS)
+                    .arg(numbers);
+                pipe
+            })
+            .await?;
+        Ok(())
+    }
+}
+
+/// A reader of one batch, in input order.
+pub struct Follow {
+    queue: Queue,
+    id: BatchId,
+    /// First job asked for.
+    from: u64,
+    /// Next chunk to hand out, and its first job.
+    chunk: u64,
+    first: u64,
+    /// Chunks read ahead.
+    ahead: u64,
+    ready: BTreeMap<u64, Bytes>,
+    notices: Option<Pin<Box<PubSubStream>>>,
+    status: Option<BatchStatus>,
+    collected: VecDeque<u64>,
+}
+
+impl Follow {
+    /// The next outcomes in input order: waits for them while the batch runs, `None` after the last. Dropping the
+    /// future is safe. After a transient error call it again.
+    ///
+    /// # Errors
+    /// [`Error::Collected`] when somebody else has taken these outcomes away, [`Error::NoBatch`] when the batch
+    /// expired meanwhile, else what Redis said.
+    pub async fn next(&mut self) -> Result<Option<Part>, Error> {
+        loop {
+            if let Some(part) = self.next_ready().await? {
+                return Ok(Some(part));
+            }
+            if self.at_end() {
+                return Ok(None);
+            }
+            self.wait().await?;
+        }
+    }
+
+    /// The next outcomes that are there already; `None` when there are none yet, or no more.
+    ///
+    /// # Errors
+    /// As [`Follow::next`].
+    pub async fn next_ready(&mut self) -> Result<Option<Part>, Error> {
+        if !self.ready.contains_key(&self.chunk) {
+            self.look().await?;
+        }
+        if let Some(bytes) = self.ready.remove(&self.chunk) {
+            let (facts, outcomes) = wire::decode_result(&bytes)?;
+            if facts.first != self.first {
+                return Err(Error::Malformed(format!("chunk {} begins at job {}", self.chunk, facts.first)));
+            }
+            let jobs = outcomes.len() as u64;
+            self.ahead = (AHEAD_JOBS / jobs.max(1)).clamp(1, 256);
+            return Ok(Some(self.hand_out(jobs, outcomes, Some(facts))));
+        }
+        let Some(status) = &self.status else { return Ok(None) };
+        if self.chunk < status.collected {
+            return Err(Error::Collected(self.id));
+        }
+        if status.cancelled && self.chunk < status.chunks {
+            let span = self.queue.span_at(self.id, self.first).await?.ok_or(Error::NoBatch(self.id))?;
+            let mut outcomes = Outcomes::new();
+            for _ in 0..span.jobs {
+                outcomes.push(OutcomeKind::Cancelled, b"");
+            }
+            return Ok(Some(self.hand_out(span.jobs, outcomes, None)));
+        }
+        Ok(None)
+    }
+
+    /// The batch as last seen.
+    pub fn status(&self) -> Option<&BatchStatus> {
+        self.status.as_ref()
+    }
+
+    /// Says that a part is safely put away: its outcomes may be dropped from Redis. They go with the next
+    /// [`Follow::flush`].
+    pub fn put_away(&mut self, chunk: u64) {
+        self.collected.push_back(chunk);
+    }
+
+    /// How many parts wait to be dropped.
+    pub fn unflushed(&self) -> usize {
+        self.collected.len()
+    }
+
+    /// Drops what was put away.
+    ///
+    /// # Errors
+    /// What Redis said; call again.
+    pub async fn flush(&mut self) -> Result<(), Error> {
+        while !self.collected.is_empty() {
+            let numbers: Vec<u64> = self.collected.iter().copied().take(SCRIPT_ITEMS_MAX).collect();
+            let below = numbers.iter().max().map_or(0, |last| last + 1);
+            self.queue.collect(self.id, below, &numbers).await?;
+            self.collected.drain(..numbers.len());
+        }
+        Ok(())
+    }
+
+    fn hand_out(&mut self, jobs: u64, mut outcomes: Outcomes, facts: Option<Solved>) -> Part {
+        let (chunk, mut first) = (self.chunk, self.first);
+        self.chunk += 1;
+        self.first += jobs;
+        // The first part may begin before the job that was asked for.
+        if first < self.from {
+            let skip = usize::try_from(self.from - first).unwrap_or(usize::MAX).min(outcomes.len());
+            let mut rest = Outcomes::new();
+            for outcome in outcomes.iter().skip(skip) {
+                rest.push(outcome.kind, outcome.text);
+            }
+            outcomes = rest;
+            first = self.from;
+        }
+        Part { chunk, first, outcomes, facts }
+    }
+
+    fn at_end(&self) -> bool {
+        self.status.as_ref().is_some_and(|s| s.closed && self.chunk >= s.chunks)
+    }
+
+    async fn look(&mut self) -> Result<(), Error> {
+        // Subscribed before looking: what is recorded after the look is announced.
+        if self.notices.is_none() && self.status.is_some() && !self.at_end() {
+            let mut pubsub = self.queue.open_pubsub().await?;
+            pubsub.subscribe(self.queue.keys().notice(self.id)).await.map_err(|e| self.queue.failed(&e))?;
+            self.notices = Some(Box::pin(pubsub.into_on_message()));
+        }
+        // The next chunk, and those after it that have not come yet.
+        let unread: Vec<u64> =
+            (self.chunk..self.chunk + self.ahead).filter(|number| !self.ready.contains_key(number)).collect();
+        let (status, stored) = self.queue.read(self.id, &unread).await?;
+        self.status = Some(status);
+        for (number, bytes) in unread.into_iter().zip(stored) {
+            if let Some(bytes) = bytes {
+                self.ready.insert(number, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    async fn wait(&mut self) -> Result<(), Error> {
+        let Some(notices) = &mut self.notices else {
+            // First round: subscribe, then look again.
+            return Ok(());
+        };
+        match tokio::time::timeout(SILENCE_MAX, notices.next()).await {
+            Ok(Some(_)) => {
+                // One look serves all that was announced so far.
+                while let Some(Some(_)) = notices.next().now_or_never() {}
+            }
+            // The connection ended: subscribe anew.
+            Ok(None) => self.notices = None,
+            Err(_) => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+-- Records chunks whose outcomes the caller stores in the same transaction (HSETNX before this script).
+-- Atomic. The gate is XDEL: it returns 1 once in the life of an entry, so a chunk is counted once, whoever solves
+-- it and however often. (XACK alone would answer 0 for an entry that a recreated group has not handed out yet.)
+-- KEYS: stream, depth, batch, payload, result, layout
+-- ARGV: group, notice channel, depth field, end (index one past the last job), 7 sums of outcomes, then for
+--       each chunk: entry id, number, 7 counts of outcomes joined by blanks
+--       (order: solved no_solution multiple invalid timed_out cancelled failed)
+-- Returns: {1 = the batch lives | 0 = cancelled or gone, then the numbers of chunks somebody else had recorded}
+local stream, depth, batch, payload, result, layout = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local NAMES = {'solved', 'no_solution', 'multiple', 'invalid', 'timed_out', 'cancelled', 'failed'}
+local field = ARGV[3]
+local b = redis.call('HMGET', batch, 'claimed', 'cancelled_ms', 'collected')
+local lives = b[1] and not b[2]
+local ids, numbers, lost, answer, told = {}, {}, {}, {lives and 1 or 0}, {}
+for i = 12, #ARGV, 3 do
+  ids[#ids + 1], numbers[#numbers + 1] = ARGV[i], ARGV[i + 1]
+  if redis.call('XDEL', stream, ARGV[i]) == 1 then
+    told[#told + 1] = ARGV[i + 1]
+  else
+    lost[#lost + 1] = ARGV[i + 2]
+    answer[#answer + 1] = tonumber(ARGV[i + 1])
+    -- Recorded and already collected: what the transaction just stored again has no reader.
+    if lives and tonumber(ARGV[i + 1]) < tonumber(b[3]) then redis.call('HDEL', result, ARGV[i + 1]) end
+  end
+end
+redis.call('XACK', stream, ARGV[1], unpack(ids))
+if not lives then
+  -- Nobody will read them: a cancelled batch keeps what it had, a vanished one keeps nothing.
+  if b[1] then
+    if #told > 0 then redis.call('HDEL', result, unpack(told)) end
+  else
+    redis.call('UNLINK', payload, result)
+  end
+  return answer
+end
+redis.call('HDEL', payload, unpack(numbers))
+local sums = {}
+for k = 1, 7 do sums[k] = tonumber(ARGV[4 + k]) end
+for _, text in ipairs(lost) do
+  local k = 0
+  for count in string.gmatch(text, '%d+') do
+    k = k + 1
+    sums[k] = sums[k] - tonumber(count)
+  end
+end
+local recorded = 0
+for k = 1, 7 do
+  if sums[k] > 0 then redis.call('HINCRBY', batch, NAMES[k], sums[k]) end
+  recorded = recorded + sums[k]
+end
+local gain = tonumber(ARGV[4]) - tonumber(b[1])
+if gain > 0 then
+  redis.call('HSET', batch, 'claimed', ARGV[4])
+  redis.call('HINCRBY', depth, field .. ':waiting', -gain)
+else
+  gain = 0
+end
+if recorded > 0 then
+  redis.call('HINCRBY', batch, 'recorded', recorded)
+  redis.call('PUBLISH', ARGV[2], table.concat(told, ' '))
+end
+if gain ~= recorded then redis.call('HINCRBY', depth, field .. ':running', gain - recorded) end
+settle(batch, payload, result, layout, ARGV[2])
+return answer

@@ -1,0 +1,76 @@
+-- Puts chunks, whose payloads the caller has just stored, onto the work stream.
+-- Atomic: numbering, stream entries, counters. Repeating it is harmless: a chunk number below the batch's next
+-- one was accepted before, a number above it is refused, so nothing is doubled and nothing is skipped.
+-- KEYS: stream, depth, batch, payload, result, layout
+-- ARGV: batch id, notice channel, depth field, jobs allowed in the queue, close (0/1), then for each chunk: number, jobs
+-- Returns: {'ok', next chunk} | {'full', unfinished jobs} | {'gap', next chunk} | {'lost', chunk}
+--        | {'gone'} | {'cancelled'} | {'closed', next chunk}
+local stream, depth, batch, payload, result, layout = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local id, field, limit = ARGV[1], ARGV[3], tonumber(ARGV[4])
+local b = redis.call('HMGET', batch, 'chunks', 'submitted', 'cancelled_ms', 'closed', 'collected', 'layout')
+if not b[1] then
+  redis.call('UNLINK', payload)
+  return {'gone'}
+end
+if b[3] then
+  redis.call('UNLINK', payload)
+  return {'cancelled'}
+end
+local next, first, collected = tonumber(b[1]), tonumber(b[2]), tonumber(b[5])
+local last = tonumber(ARGV[#ARGV - 1])
+if #ARGV > 5 and last >= next then
+  if b[4] == '1' then
+    for i = 6, #ARGV, 2 do
+      if tonumber(ARGV[i]) >= next then redis.call('HDEL', payload, ARGV[i]) end
+    end
+    return {'closed', next}
+  end
+  local held = redis.call('HMGET', depth, field .. ':waiting', field .. ':running')
+  local unfinished = (tonumber(held[1]) or 0) + (tonumber(held[2]) or 0)
+  if unfinished >= limit then
+    for i = 6, #ARGV, 2 do
+      if tonumber(ARGV[i]) >= next then redis.call('HDEL', payload, ARGV[i]) end
+    end
+    return {'full', unfinished}
+  end
+end
+-- layout is 'chunk:first:jobs' of the newest run of equal chunks.
+local seg_chunk, seg_first, seg_jobs = nil, nil, nil
+if b[6] then
+  seg_chunk, seg_first, seg_jobs = string.match(b[6], '(%d+):(%d+):(%d+)')
+  seg_chunk, seg_first, seg_jobs = tonumber(seg_chunk), tonumber(seg_first), tonumber(seg_jobs)
+end
+local accepted, refused = 0, nil
+for i = 6, #ARGV, 2 do
+  local n, jobs = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
+  if n < next then
+    -- Sent again after a lost reply. Its payload must not outlive its outcomes.
+    if n < collected or redis.call('HEXISTS', result, n) == 1 then redis.call('HDEL', payload, n) end
+  elseif n > next then
+    redis.call('HDEL', payload, n)
+    refused = refused or {'gap', next}
+  elseif redis.call('HEXISTS', payload, n) == 0 then
+    refused = refused or {'lost', n}
+  else
+    redis.call('XADD', stream, '*', 'b', id, 'n', n, 'f', first, 'j', jobs)
+    local follows = seg_jobs and first == seg_first + (n - seg_chunk) * seg_jobs
+    if not follows or jobs > seg_jobs then
+      if seg_jobs then
+        redis.call('ZADD', layout, seg_first, seg_chunk .. ':' .. seg_first .. ':' .. seg_jobs)
+      end
+      seg_chunk, seg_first, seg_jobs = n, first, jobs
+    end
+    next, first, accepted = next + 1, first + jobs, accepted + jobs
+  end
+end
+if accepted > 0 then
+  redis.call('HSET', batch, 'chunks', next, 'submitted', first, 'touched_ms', now(),
+    'layout', seg_chunk .. ':' .. seg_first .. ':' .. seg_jobs)
+  redis.call('HINCRBY', depth, field .. ':waiting', accepted)
+end
+if refused then return refused end
+if ARGV[5] == '1' and b[4] ~= '1' then
+  redis.call('HSET', batch, 'closed', 1, 'touched_ms', now())
+  settle(batch, payload, result, layout, ARGV[2])
+end
+return {'ok', next}

@@ -1,0 +1,174 @@
+//! Putting work on the queue: open a batch, add chunks, close it, cancel it.
+
+use puzzled_solver::Task;
+use redis::Value;
+
+use crate::connection::Queue;
+use crate::ids::{BatchId, Priority};
+use crate::keys::StreamId;
+use crate::scripts;
+use crate::wire::Payload;
+use crate::{Error, reply};
+
+/// A batch to be opened.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Its id; choose one yourself to make a submission repeatable.
+    pub id: BatchId,
+    /// What to do with every puzzle in it.
+    pub task: Task,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// A name for people; any text.
+    pub label: String,
+    /// Whether results stay until somebody deletes them, instead of expiring.
+    pub keep: bool,
+}
+
+impl Batch {
+    /// A batch of normal priority with a fresh id.
+    pub fn new(task: Task) -> Self {
+        Self { id: BatchId::new(), task, priority: Priority::default(), label: String::new(), keep: false }
+    }
+}
+
+/// Whether opening a batch made it or found it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Opened {
+    /// This call made it.
+    New,
+    /// It was there, with the same task and priority: a repeated submission.
+    Existing,
+}
+
+/// A chunk to be added.
+#[derive(Clone, Debug)]
+pub struct NewChunk {
+    /// Its number: 0 for the first of the batch, then without gaps.
+    pub number: u64,
+    /// Its puzzles.
+    pub payload: Payload,
+}
+
+impl Queue {
+    /// Opens a batch. Repeating it is harmless.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] when the id belongs to a batch of another task or priority; else what Redis said.
+    pub async fn create(&self, batch: &Batch) -> Result<Opened, Error> {
+        let (record, index) = (self.keys().batch(batch.id), self.keys().batches(batch.id.shard(self.keys().shards())));
+        let task = batch.task.to_string();
+        let (answer,): (Vec<Value>,) = self
+            .link()
+            .run(|mode| {
+                let mut pipe = redis::pipe();
+                scripts::CREATE
+                    .call(&mut pipe, mode, &[&record, &index])
+                    .arg(1)
+                    .arg(batch.id.to_string())
+                    .arg(&task)
+                    .arg(batch.priority.name())
+                    .arg(&batch.label)
+                    .arg(u8::from(batch.keep))
+                    .arg(self.config().retention_s.saturating_mul(1000));
+                pipe
+            })
+            .await?;
+        match &answer[..] {
+            [made] if reply::int(made) == Some(1) => Ok(Opened::New),
+            [_, old_task, old_priority] => {
+                let (old_task, old_priority) = (reply::text(old_task), reply::text(old_priority));
+                if old_task == task && old_priority == batch.priority.name() {
+                    Ok(Opened::Existing)
+                } else {
+                    Err(Error::Taken { id: batch.id, task: old_task, priority: old_priority })
+                }
+            }
+            other => Err(reply::unexpected("create", other)),
+        }
+    }
+
+    /// Adds chunks in order and, with `close`, says that no more will come. Returns the number of the chunk that
+    /// the batch expects next. Repeating it is harmless: chunks accepted before are passed over.
+    ///
+    /// # Errors
+    /// [`Error::Full`] adds nothing: wait and repeat. [`Error::Gap`] names the chunk to send next.
+    /// [`Error::NoBatch`], [`Error::Cancelled`], [`Error::Closed`] are final. Else what Redis said.
+    pub async fn enqueue(&self, batch: &Batch, chunks: &[NewChunk], close: bool) -> Result<u64, Error> {
+        let keys = self.keys();
+        let shard = batch.id.shard(keys.shards());
+        let stream = StreamId { shard, kind: batch.task.kind(), priority: batch.priority };
+        let (stream_key, depth, record) = (keys.stream(stream), keys.depth(shard), keys.batch(batch.id));
+        let (payload, result, layout) = (keys.payload(batch.id), keys.result(batch.id), keys.layout(batch.id));
+        let limit = match self.config().depth_jobs_max {
+            0 => u64::MAX >> 12, // exact as a Lua number
+            limit => limit,
+        };
+        let mut answers: Vec<Vec<Value>> = self
+            .link()
+            .run(|mode| {
+                let mut pipe = redis::pipe();
+                if !chunks.is_empty() {
+                    pipe.cmd("HSET").arg(&payload);
+                    for chunk in chunks {
+                        pipe.arg(chunk.number).arg(&chunk.payload.bytes[..]);
+                    }
+                    pipe.ignore();
+                }
+                scripts::ENQUEUE
+                    .call(&mut pipe, mode, &[&stream_key, &depth, &record, &payload, &result, &layout])
+                    .arg(batch.id.to_string())
+                    .arg(keys.notice(batch.id))
+                    .arg(depth_field(stream))
+                    .arg(limit)
+                    .arg(u8::from(close));
+                for chunk in chunks {
+                    pipe.arg(chunk.number).arg(chunk.payload.jobs);
+                }
+                pipe
+            })
+            .await?;
+        let answer = answers.pop().unwrap_or_default();
+        let number = || answer.get(1).and_then(reply::int).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        match answer.first().map(reply::text).as_deref() {
+            Some("ok") => Ok(number()),
+            Some("full") => Err(Error::Full { unfinished: number(), limit }),
+            Some("gap" | "lost") => Err(Error::Gap { id: batch.id, expected: number() }),
+            Some("gone") => Err(Error::NoBatch(batch.id)),
+            Some("cancelled") => Err(Error::Cancelled(batch.id)),
+            Some("closed") => Err(Error::Closed(batch.id)),
+            _ => Err(reply::unexpected("enqueue", &answer)),
+        }
+    }
+
+    /// Cancels a batch: every job that has no outcome yet is recorded as cancelled, at once. Returns how many.
+    /// Cancelling a finished batch changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::NoBatch`], else what Redis said.
+    pub async fn cancel(&self, id: BatchId) -> Result<u64, Error> {
+        let status = self.status(id).await?;
+        let keys = self.keys();
+        let shard = id.shard(keys.shards());
+        let (depth, record) = (keys.depth(shard), keys.batch(id));
+        let (payload, result, layout) = (keys.payload(id), keys.result(id), keys.layout(id));
+        let field = depth_field(StreamId { shard, kind: status.task.kind(), priority: status.priority });
+        let (count,): (i64,) = self
+            .link()
+            .run(|mode| {
+                let mut pipe = redis::pipe();
+                scripts::CANCEL
+                    .call(&mut pipe, mode, &[&depth, &record, &payload, &result, &layout])
+                    .arg(keys.notice(id))
+                    .arg(&field);
+                pipe
+            })
+            .await?;
+        u64::try_from(count).map_err(|_| Error::NoBatch(id))
+    }
+}
+
+/// Where a stream's unfinished jobs are counted in the depth hash.
+pub(crate) fn depth_field(stream: StreamId) -> String {
+    format!("{}:{}", stream.kind.name(), stream.priority.name())
+}
