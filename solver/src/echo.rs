@@ -1,0 +1,92 @@
+//! The pass-through kind: each puzzle is its own answer. It measures the road without the engine and solves nothing.
+
+use crate::engine::{Budget, Engine, rejection};
+use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes, has_control};
+use crate::parse_error::{ParseError, shown};
+use crate::task::{Door, Operation, Values};
+
+pub(crate) static DOOR: Door = Door {
+    name: "echo",
+    operations: &[Operation {
+        name: "",
+        about: "each puzzle is its own answer (to measure throughput)",
+        options: &[],
+        canonical,
+        verify,
+        engine: |_| Box::new(Echo),
+    }],
+    fits: |_| false,
+    begins_grid: |_| false,
+    grid_is_complete: |_| true,
+};
+
+struct Echo;
+
+impl Engine for Echo {
+    fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
+        for puzzle in puzzles {
+            if budget.cancelled() {
+                outcomes.push(OutcomeKind::Cancelled, b"");
+            } else if let Some(reason) = rejection(puzzle) {
+                outcomes.push(OutcomeKind::Invalid, reason);
+            } else if has_control(puzzle) {
+                outcomes.push(OutcomeKind::Invalid, b"a control character");
+            } else {
+                outcomes.push(OutcomeKind::Solved, puzzle);
+            }
+        }
+    }
+}
+
+/// Any line of printable bytes that does not look like a producer's rejection.
+fn canonical(line: &[u8], out: &mut Vec<u8>) -> Result<(), ParseError> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if rejection(line).is_some() {
+        return Err(ParseError::at(1, "expected anything but '!' as the first character"));
+    }
+    if let Some(index) = line.iter().position(u8::is_ascii_control) {
+        return Err(ParseError::at(
+            index + 1,
+            format!("expected printable text, found {}", shown(line, index)),
+        ));
+    }
+    out.extend_from_slice(line);
+    Ok(())
+}
+
+fn verify(_: &Values, puzzle: &[u8], outcome: OutcomeRef<'_>) -> bool {
+    match outcome.kind {
+        OutcomeKind::Solved => puzzle == outcome.text,
+        OutcomeKind::Invalid => rejection(puzzle).is_some() || has_control(puzzle),
+        OutcomeKind::Cancelled | OutcomeKind::Failed => true,
+        OutcomeKind::NoSolution | OutcomeKind::Multiple | OutcomeKind::TimedOut => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_through() {
+        let puzzles: [&[u8]; 4] = [b"abc", b"", b"!column 1: no", b"a\nb"];
+        let mut outcomes = Outcomes::new();
+        Echo.solve(&puzzles, &Budget::unlimited(), &mut outcomes);
+        assert_eq!(outcomes.records(0..4), b"=abc\n=\n!column 1: no\n!a control character\n");
+        for (puzzle, outcome) in puzzles.iter().zip(outcomes.iter()) {
+            assert!(verify(&[0; 4], puzzle, outcome));
+        }
+        assert!(!verify(&[0; 4], b"abc", OutcomeRef { kind: OutcomeKind::Solved, text: b"abd" }));
+    }
+
+    #[test]
+    fn canonical_refuses_what_would_break_a_line() {
+        let mut out = b"kept".to_vec();
+        for bad in [&b"!x"[..], b"a\nb", b"\0", b"a\rb"] {
+            assert!(canonical(bad, &mut out).is_err(), "{bad:?}");
+        }
+        assert_eq!(out, b"kept");
+        canonical(b"a b\r", &mut out).expect("a plain line");
+        assert_eq!(out, b"kepta b");
+    }
+}

@@ -1,0 +1,84 @@
+//! The table of kinds: which there are, and which folder serves each.
+
+use crate::task::Door;
+
+/// Builds [`Kind`] from one line per kind, so that the enum, its lists and its doors cannot drift apart.
+macro_rules! kinds {
+    (
+        public { $($(#[$public_doc:meta])* $public:ident => $public_door:path,)* }
+        hidden { $($(#[$hidden_doc:meta])* $hidden:ident => $hidden_door:path,)* }
+    ) => {
+        /// What sort of puzzle: picks the engine, the stream and the metrics label.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Kind {
+            $($(#[$public_doc])* $public,)*
+            $($(#[$hidden_doc])* $hidden,)*
+        }
+
+        impl Kind {
+            /// Every kind, also the hidden ones.
+            pub const ALL: [Kind; Self::COUNT] = [$(Kind::$public,)* $(Kind::$hidden,)*];
+            /// The kinds that help texts list and a worker serves unless told otherwise.
+            pub const PUBLIC: &'static [Kind] = &[$(Kind::$public,)*];
+            const COUNT: usize = [$(stringify!($public),)* $(stringify!($hidden),)*].len();
+
+            /// What the kind's folder offers.
+            pub(crate) fn door(self) -> &'static Door {
+                match self {
+                    $(Kind::$public => &$public_door,)*
+                    $(Kind::$hidden => &$hidden_door,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    public {
+        /// Sudoku boards of 4x4, 9x9, 16x16 and 25x25 cells.
+        Sudoku => crate::sudoku::DOOR,
+        /// The 8-puzzle.
+        Slide => crate::slide::DOOR,
+    }
+    hidden {
+        /// Passes every puzzle through as its own answer, to measure the road without the engine.
+        Echo => crate::echo::DOOR,
+    }
+}
+
+impl Kind {
+    /// The name in task texts, keys and metrics labels.
+    pub fn name(self) -> &'static str {
+        self.door().name
+    }
+
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<Kind> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether the kind is one of [`Kind::PUBLIC`].
+    pub fn is_public(self) -> bool {
+        Self::PUBLIC.contains(&self)
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_their_kind() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::parse(kind.name()), Some(kind));
+        }
+        assert_eq!(Kind::parse("Sudoku"), None);
+        assert_eq!(Kind::PUBLIC, [Kind::Sudoku, Kind::Slide]);
+    }
+}

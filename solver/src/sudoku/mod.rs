@@ -1,0 +1,86 @@
+//! Sudoku boards of 4x4, 9x9, 16x16 and 25x25 cells: solve, count, verify.
+//!
+//! | part | duty |
+//! |---|---|
+//! | [`Board`], [`Grid`] | text to cells and back, with exact places for faults |
+//! | [`Bitmask`] | the fast engine for 9x9 |
+//! | [`ExactCover`] | the general engine for every size, and the oracle the fast one is tested against |
+//! | [`is_solution`] | the independent checker |
+//!
+//! Engines take slices of boards and give a [`Verdict`] for each; `engine.rs` turns those into outcomes. The types
+//! are public for benches and tests; workers go through [`Task`](crate::Task).
+//!
+//! Alphabet: `1`-`9`, then `A` = 10, `B` = 11 and so on up to `G` (16x16) or `P` (25x25), small letters too; blanks
+//! are `0`, `.`, `_`, `*`. Canonical text has capital letters and `.`.
+
+mod bitmask;
+mod board;
+mod engine;
+mod exact_cover;
+mod verify;
+
+pub use bitmask::Bitmask;
+pub use board::{Board, Grid};
+pub use exact_cover::ExactCover;
+pub use verify::is_solution;
+
+use crate::task::{Door, Operation, OptionSpec};
+use engine::{Question, SudokuEngine};
+
+/// Cells of the common board.
+pub const CELLS: usize = 81;
+
+/// What a search found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// Distinct solutions found; never more than the limit.
+    pub solutions: u64,
+    /// Why the search stopped.
+    pub end: End,
+    /// The first solution found, digits 1-9; all zero when there is none. With several solutions, which one comes
+    /// first depends on the engine.
+    pub solution: [u8; CELLS],
+}
+
+/// Why a search stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// It found as many solutions as it was asked for, or all there are.
+    Complete,
+    /// It needed more nodes than its budget has.
+    OutOfNodes,
+    /// It saw the cancel flag.
+    Cancelled,
+}
+
+impl Verdict {
+    /// The verdict on a board never looked at because the flag was set before.
+    pub(crate) const CANCELLED: Verdict = Verdict { solutions: 0, end: End::Cancelled, solution: [0; CELLS] };
+}
+
+pub(crate) static DOOR: Door = Door {
+    name: "sudoku",
+    operations: &[
+        Operation {
+            name: "solve",
+            about: "the solution; tells unique, several and none apart",
+            options: &[],
+            canonical: board::canonical,
+            verify: |_, puzzle, outcome| engine::verify(Question::Solve, puzzle, outcome),
+            engine: |_| Box::new(SudokuEngine::new(Question::Solve)),
+        },
+        Operation {
+            name: "count",
+            about: "the number of solutions, 0 included; counting stops at the limit",
+            options: &[OptionSpec { name: "limit", default: 1000, min: 1, max: 1_000_000_000 }],
+            canonical: board::canonical,
+            verify: |values, puzzle, outcome| {
+                engine::verify(Question::Count { limit: values[0] }, puzzle, outcome)
+            },
+            engine: |values| Box::new(SudokuEngine::new(Question::Count { limit: values[0] })),
+        },
+    ],
+    fits: board::fits,
+    begins_grid: board::begins_grid,
+    grid_is_complete: board::grid_is_complete,
+};
