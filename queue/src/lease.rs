@@ -25,8 +25,19 @@ pub struct Leases {
 struct Lease {
     batch: BatchId,
     renewed: Instant,
-    wanted: bool,
+    hold: Hold,
     interest: Arc<Interest>,
+}
+
+/// How a held chunk stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hold {
+    /// Ours, and wanted.
+    Wanted,
+    /// Ours, but its batch was cancelled or is gone: take it off the stream.
+    Cancelled,
+    /// Somebody else's by now: write nothing.
+    Lost,
 }
 
 /// Whether anybody still wants the chunks that are being solved together.
@@ -74,7 +85,8 @@ impl Leases {
         let renewed = Instant::now();
         let mut table = self.table();
         for chunk in chunks {
-            let lease = Lease { batch: chunk.chunk.batch, renewed, wanted: true, interest: interest.clone() };
+            let lease =
+                Lease { batch: chunk.chunk.batch, renewed, hold: Hold::Wanted, interest: interest.clone() };
             table.insert((chunk.stream, chunk.entry), lease);
         }
         interest
@@ -93,9 +105,16 @@ impl Leases {
         self.table().contains_key(&(stream, entry))
     }
 
-    /// Whether the chunk is held and its outcomes are still wanted.
-    pub fn wants(&self, chunk: &Claimed) -> bool {
-        self.table().get(&(chunk.stream, chunk.entry)).is_some_and(|lease| lease.wanted)
+    /// How a chunk stands.
+    pub fn hold(&self, chunk: &Claimed) -> Hold {
+        self.table().get(&(chunk.stream, chunk.entry)).map_or(Hold::Lost, |lease| lease.hold)
+    }
+
+    /// Tells every solver to stop, whatever it holds: the end of a drain.
+    pub fn stop_all(&self) {
+        for lease in self.table().values() {
+            lease.interest.stop.store(true, Ordering::Release);
+        }
     }
 
     /// How many chunks are held.
@@ -117,7 +136,7 @@ impl Leases {
         let started = Instant::now();
         let mut due: HashMap<StreamId, Vec<EntryId>> = HashMap::new();
         for (&(stream, entry), lease) in self.table().iter() {
-            if lease.wanted && started.duration_since(lease.renewed) >= due_age {
+            if lease.hold == Hold::Wanted && started.duration_since(lease.renewed) >= due_age {
                 due.entry(stream).or_default().push(entry);
             }
         }
@@ -133,7 +152,7 @@ impl Leases {
             let mut lost_count = 0;
             for entry in lost {
                 // A chunk completed since the list was made is nobody's any more, and that is no loss.
-                lost_count += u64::from(drop_interest(&mut table, (stream, entry)));
+                lost_count += u64::from(drop_interest(&mut table, (stream, entry), Hold::Lost));
             }
             report.lost += lost_count;
             report.renewed += entries.len() as u64 - lost_count;
@@ -149,7 +168,7 @@ impl Leases {
         let mut held: HashMap<StreamId, Vec<BatchId>> = HashMap::new();
         for ((stream, _), lease) in self.table().iter() {
             let batches = held.entry(*stream).or_default();
-            if lease.wanted && !batches.contains(&lease.batch) {
+            if lease.hold == Hold::Wanted && !batches.contains(&lease.batch) {
                 batches.push(lease.batch);
             }
         }
@@ -162,7 +181,7 @@ impl Leases {
                     let chunks: Vec<_> =
                         table.iter().filter(|(_, lease)| lease.batch == *batch).map(|(&key, _)| key).collect();
                     for key in chunks {
-                        drop_interest(&mut table, key);
+                        drop_interest(&mut table, key, Hold::Cancelled);
                     }
                 }
             }
@@ -189,10 +208,10 @@ impl Leases {
     }
 }
 
-fn drop_interest(table: &mut HashMap<(StreamId, EntryId), Lease>, key: (StreamId, EntryId)) -> bool {
+fn drop_interest(table: &mut HashMap<(StreamId, EntryId), Lease>, key: (StreamId, EntryId), hold: Hold) -> bool {
     match table.get_mut(&key) {
-        Some(lease) if lease.wanted => {
-            lease.wanted = false;
+        Some(lease) if lease.hold == Hold::Wanted => {
+            lease.hold = hold;
             lease.interest.lose_one();
             true
         }

@@ -35,7 +35,7 @@ pub use error::Error;
 pub use ids::{BatchId, ChunkRef, IdError, JobId, Priority};
 pub use inspect::{BatchStatus, Span, StreamState};
 pub use keys::StreamId;
-pub use lease::{Content, Fetched, Interest, Leases, Renewed};
+pub use lease::{Content, Fetched, Hold, Interest, Leases, Renewed};
 pub use presence::{ALIVE_MS, Presence};
 pub use results::{Follow, JobState, Part};
 pub use server::{LocalServer, ServerError, ServerOptions};

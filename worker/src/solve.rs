@@ -1,0 +1,274 @@
+//! Solving one piece of work on the calling thread: engines, isolation of panics, verification. No I/O.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use bytes::Bytes;
+use puzzled_queue::wire::{self, PayloadReader};
+use puzzled_solver::{Budget, Engine, OutcomeKind, Outcomes, Task};
+
+/// Engines kept warm by one thread; tasks differ in options, so their number is not bounded by itself.
+const ENGINES_MAX: usize = 16;
+
+/// A chunk to solve.
+#[derive(Clone, Debug)]
+pub struct PoolChunk {
+    /// Index of its first job.
+    pub first: u64,
+    /// Jobs in it.
+    pub jobs: u32,
+    /// Its payload.
+    pub payload: Bytes,
+    /// How long it waited to be claimed, in us; stored with its outcomes.
+    pub wait_us: u64,
+}
+
+/// A solved chunk.
+#[derive(Clone, Debug)]
+pub struct PoolResult {
+    /// Outcomes in their stored form (`wire::encode_result`).
+    pub result: Bytes,
+    /// Outcomes by kind, in the order of [`OutcomeKind::ALL`].
+    pub counts: [u32; OutcomeKind::ALL.len()],
+    /// Time on the solver thread, in us.
+    pub solve_us: u64,
+    /// Jobs whose engine panicked.
+    pub panics: u32,
+}
+
+/// Makes the engine of a task; tests put broken ones here.
+pub type EngineFactory = fn(&Task) -> Box<dyn Engine>;
+
+/// One thread's engines and scratch memory.
+pub(crate) struct Bench {
+    worker: String,
+    factory: EngineFactory,
+    engines: Vec<(Task, Box<dyn Engine>)>,
+    outcomes: Outcomes,
+}
+
+impl Bench {
+    pub(crate) fn new(worker: &str, factory: EngineFactory) -> Self {
+        Self { worker: worker.to_owned(), factory, engines: Vec::new(), outcomes: Outcomes::new() }
+    }
+
+    /// Solves chunks side by side and returns one result each, in order.
+    pub(crate) fn solve(&mut self, chunks: &[PoolChunk], stop: &AtomicBool) -> Vec<PoolResult> {
+        let mut results: Vec<Option<PoolResult>> = vec![None; chunks.len()];
+        let mut groups: Vec<(Task, Vec<usize>, Vec<&[u8]>)> = Vec::new();
+        for (i, chunk) in chunks.iter().enumerate() {
+            match PayloadReader::parse(&chunk.payload, chunk.jobs) {
+                Ok(mut read) => match groups.iter_mut().find(|(task, ..)| *task == read.task) {
+                    Some((_, places, lines)) => {
+                        places.push(i);
+                        lines.append(&mut read.lines);
+                    }
+                    None => groups.push((read.task, vec![i], read.lines)),
+                },
+                Err(error) => {
+                    tracing::error!(%error, first = chunk.first, jobs = chunk.jobs, "cannot read a chunk");
+                    results[i] = Some(failed_chunk(&self.worker, chunk, &error.to_string()));
+                }
+            }
+        }
+        for (task, places, lines) in groups {
+            self.solve_group(&task, chunks, &places, &lines, stop, &mut results);
+        }
+        results.into_iter().flatten().collect()
+    }
+
+    fn solve_group(
+        &mut self,
+        task: &Task,
+        chunks: &[PoolChunk],
+        places: &[usize],
+        lines: &[&[u8]],
+        stop: &AtomicBool,
+        results: &mut [Option<PoolResult>],
+    ) {
+        let started = Instant::now();
+        let budget = Budget { nodes: 0, cancel: Some(stop) };
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        outcomes.clear();
+        let mut panicked = Vec::new();
+        if self.attempt(task, lines, &budget, &mut outcomes).is_err() {
+            // Some job panicked: solve them one at a time, so that it costs itself alone.
+            outcomes.clear();
+            for (i, line) in lines.iter().enumerate() {
+                if let Err(reason) = self.attempt(task, &[line], &budget, &mut outcomes) {
+                    outcomes.truncate(i);
+                    outcomes.push(OutcomeKind::Failed, format!("the solver panicked: {reason}").as_bytes());
+                    panicked.push(i);
+                    tracing::error!(%task, line = %line.escape_ascii(), reason, "a solver panicked");
+                }
+            }
+        }
+        assert_eq!(outcomes.len(), lines.len(), "an engine must give one outcome a puzzle");
+        let wrong: Vec<usize> =
+            lines.iter().zip(outcomes.iter()).enumerate().filter(|(_, (line, o))| !task.verify(line, *o)).map(|(i, _)| i).collect();
+        if !wrong.is_empty() {
+            outcomes = replace_wrong(task, lines, &outcomes, &wrong);
+        }
+        let elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+
+        let mut start = 0;
+        for &place in places {
+            let chunk = &chunks[place];
+            let end = start + chunk.jobs as usize;
+            // Chunks solved together share the time by their jobs.
+            let solve_us = elapsed_us * u64::from(chunk.jobs) / lines.len().max(1) as u64;
+            let mut counts = [0; OutcomeKind::ALL.len()];
+            for i in start..end {
+                counts[outcomes.get(i).kind.index()] += 1;
+            }
+            let facts =
+                wire::Solved { first: chunk.first, worker: self.worker.clone(), wait_us: chunk.wait_us, solve_us };
+            let panics = panicked.iter().filter(|i| (start..end).contains(i)).count();
+            results[place] = Some(PoolResult {
+                result: wire::encode_result(&facts, chunk.jobs, outcomes.records(start..end)),
+                counts,
+                solve_us,
+                panics: u32::try_from(panics).unwrap_or(u32::MAX),
+            });
+            start = end;
+        }
+        self.outcomes = outcomes;
+    }
+
+    /// Solves lines with this thread's engine of the task; an engine that panicked is thrown away.
+    fn attempt(
+        &mut self,
+        task: &Task,
+        lines: &[&[u8]],
+        budget: &Budget<'_>,
+        outcomes: &mut Outcomes,
+    ) -> Result<(), String> {
+        let mut engine = match self.engines.iter().position(|(known, _)| known == task) {
+            Some(i) => self.engines.swap_remove(i).1,
+            None => (self.factory)(task),
+        };
+        match catch_unwind(AssertUnwindSafe(|| engine.solve(lines, budget, outcomes))) {
+            Ok(()) => {
+                if self.engines.len() == ENGINES_MAX {
+                    self.engines.remove(0);
+                }
+                self.engines.push((task.clone(), engine));
+                Ok(())
+            }
+            Err(panic) => Err(panic_text(panic.as_ref())),
+        }
+    }
+}
+
+/// A result that says of every job in a chunk that it failed.
+pub(crate) fn failed_chunk(worker: &str, chunk: &PoolChunk, reason: &str) -> PoolResult {
+    let mut outcomes = Outcomes::new();
+    for _ in 0..chunk.jobs {
+        outcomes.push(OutcomeKind::Failed, reason.as_bytes());
+    }
+    let facts =
+        wire::Solved { first: chunk.first, worker: worker.to_owned(), wait_us: chunk.wait_us, solve_us: 0 };
+    PoolResult {
+        result: wire::encode_result(&facts, chunk.jobs, outcomes.records(0..outcomes.len())),
+        counts: outcomes.counts(),
+        solve_us: 0,
+        panics: 0,
+    }
+}
+
+fn replace_wrong(task: &Task, lines: &[&[u8]], outcomes: &Outcomes, wrong: &[usize]) -> Outcomes {
+    let mut checked = Outcomes::new();
+    for (i, outcome) in outcomes.iter().enumerate() {
+        if wrong.binary_search(&i).is_ok() {
+            let answer = outcome.text.escape_ascii().to_string();
+            tracing::error!(%task, line = %lines[i].escape_ascii(), answer, "an answer did not verify");
+            checked.push(OutcomeKind::Failed, b"the answer did not pass verification; please report this puzzle");
+        } else {
+            checked.push(outcome.kind, outcome.text);
+        }
+    }
+    checked
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use puzzled_queue::wire::PayloadWriter;
+
+    /// Answers every line with itself, wrongly for lines with a `w`, and dies of lines with a `p`.
+    struct Fragile;
+
+    impl Engine for Fragile {
+        fn solve(&mut self, puzzles: &[&[u8]], _: &Budget<'_>, outcomes: &mut Outcomes) {
+            for puzzle in puzzles {
+                assert!(!puzzle.contains(&b'p'), "poison");
+                let answer: &[u8] = if puzzle.contains(&b'w') { b"wrong" } else { puzzle };
+                outcomes.push(OutcomeKind::Solved, answer);
+            }
+        }
+    }
+
+    fn chunk(first: u64, task: &str, lines: &[&str]) -> PoolChunk {
+        let mut writer = PayloadWriter::new(&task.parse().unwrap());
+        for line in lines {
+            writer.push(|out| out.extend_from_slice(line.as_bytes()));
+        }
+        let payload = writer.take();
+        PoolChunk { first, jobs: payload.jobs, payload: payload.bytes, wait_us: 7 }
+    }
+
+    fn texts(result: &PoolResult) -> Vec<(OutcomeKind, String)> {
+        let (_, outcomes) = wire::decode_result(&result.result).unwrap();
+        outcomes.iter().map(|o| (o.kind, String::from_utf8_lossy(o.text).into_owned())).collect()
+    }
+
+    #[test]
+    fn a_panic_costs_one_job_and_a_wrong_answer_is_not_stored() {
+        let mut bench = Bench::new("w", |_| Box::new(Fragile));
+        let chunks = [chunk(0, "echo", &["a", "xpx", "b"]), chunk(3, "echo", &["w", "c"])];
+        let results = bench.solve(&chunks, &AtomicBool::new(false));
+        let first = texts(&results[0]);
+        assert_eq!(first[0], (OutcomeKind::Solved, "a".to_owned()));
+        assert_eq!(first[1], (OutcomeKind::Failed, "the solver panicked: poison".to_owned()));
+        assert_eq!(first[2], (OutcomeKind::Solved, "b".to_owned()));
+        assert_eq!(results[0].panics, 1);
+        assert_eq!(results[0].counts[OutcomeKind::Failed.index()], 1);
+        let second = texts(&results[1]);
+        assert_eq!(second[0].0, OutcomeKind::Failed);
+        assert_eq!(second[1], (OutcomeKind::Solved, "c".to_owned()));
+        assert_eq!(results[1].panics, 0);
+    }
+
+    #[test]
+    fn chunks_of_several_tasks_keep_their_order() {
+        let mut bench = Bench::new("w", Task::engine);
+        let grid = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79";
+        let chunks = [
+            chunk(10, "slide.solve", &["1234567x8"]),
+            chunk(20, "sudoku.solve", &[grid, "!too short"]),
+            chunk(30, "slide.solve", &["12345678x"]),
+        ];
+        let results = bench.solve(&chunks, &AtomicBool::new(false));
+        assert_eq!(texts(&results[0]), [(OutcomeKind::Solved, "r".to_owned())]);
+        assert_eq!(texts(&results[1])[1], (OutcomeKind::Invalid, "too short".to_owned()));
+        assert_eq!(texts(&results[2]), [(OutcomeKind::Solved, String::new())]);
+        let (facts, _) = wire::decode_result(&results[1].result).unwrap();
+        assert_eq!((facts.first, facts.worker.as_str(), facts.wait_us), (20, "w", 7));
+    }
+
+    #[test]
+    fn a_payload_of_another_version_fails_its_jobs_with_the_reason() {
+        let mut bench = Bench::new("w", Task::engine);
+        let strange = PoolChunk { first: 0, jobs: 2, payload: Bytes::from_static(b"P9 x 2\n"), wait_us: 0 };
+        let results = bench.solve(&[strange], &AtomicBool::new(false));
+        let texts = texts(&results[0]);
+        assert_eq!(texts.len(), 2);
+        assert!(texts.iter().all(|(kind, text)| *kind == OutcomeKind::Failed && text.contains("P9")));
+    }
+}
