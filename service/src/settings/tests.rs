@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::Secret;
 use crate::admin::AdminConfig;
 use crate::logging::{LogConfig, LogFormat};
+use crate::secret::{Secret, Url};
 use crate::shutdown::ShutdownConfig;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -19,14 +19,14 @@ struct Role {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Redis {
-    url: String,
+    url: Url,
     password: Secret,
     timeout_ms: u64,
 }
 
 impl Default for Redis {
     fn default() -> Self {
-        Self { url: String::new(), password: Secret::default(), timeout_ms: 2_000 }
+        Self { url: Url::default(), password: Secret::default(), timeout_ms: 2_000 }
     }
 }
 
@@ -143,11 +143,11 @@ fn text_that_looks_like_something_else_stays_text() {
         let variable = World { variables: &[("PUZZLED_REDIS__URL", text)], ..World::default() };
         let flag = World { flags: &[("redis.url", text)], ..World::default() };
         let password = World { variables: &[("PUZZLED_REDIS__PASSWORD", text)], ..World::default() };
-        assert_eq!(variable.value().redis.url, text);
-        assert_eq!(flag.value().redis.url, text);
+        assert_eq!(variable.value().redis.url.expose(), text);
+        assert_eq!(flag.value().redis.url.expose(), text);
         assert_eq!(password.value().redis.password.expose(), text);
     }
-    assert_eq!(file("redis.url = \"007\"").value().redis.url, "007");
+    assert_eq!(file("redis.url = \"007\"").value().redis.url.expose(), "007");
 }
 
 #[test]
@@ -250,13 +250,13 @@ fn no_secret_leaks_in_the_listing_in_debug_or_in_errors() {
             .load()
             .unwrap();
     assert_eq!(loaded.value.redis.password.expose(), PASSWORD);
-    assert_eq!(loaded.value.redis.url, url);
+    assert_eq!(loaded.value.redis.url.expose(), url);
     assert_eq!(setting(&loaded, "redis.url").value, "redis://user:***@host:6379/0");
     assert_eq!(setting(&loaded, "redis.password").value, "***");
     let texts = [
         loaded.listing(),
         format!("{:?}", loaded.settings),
-        format!("{:?}", loaded.value.redis.password),
+        format!("{loaded:?}"),
         // A string that is no TOML, a password of the wrong type, and passwords where they do not belong.
         file("redis.password = \"hunter2").error(),
         file("redis.password = hunter2").error(),
