@@ -119,23 +119,33 @@ impl Url {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Unlike [`redact`] this knows that all of the text is one URL, so blanks or a forgotten scheme hide nothing
+    /// less.
+    fn shown(&self) -> String {
+        match (self.0.split_once("://"), self.0.rsplit_once('@')) {
+            (Some((scheme, rest)), _) => format!("{scheme}://{}", redact_after_scheme(rest)),
+            (None, Some((_, host))) => format!("{MASK}@{host}"),
+            (None, None) => self.0.clone(),
+        }
+    }
 }
 
 impl fmt::Debug for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Url({})", redact(&self.0))
+        write!(f, "Url({})", self.shown())
     }
 }
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&redact(&self.0))
+        f.write_str(&self.shown())
     }
 }
 
 impl Serialize for Url {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&redact(&self.0))
+        serializer.serialize_str(&self.shown())
     }
 }
 
@@ -237,6 +247,14 @@ mod tests {
             format!("{url} {url:?} {json}"),
             "redis://u:***@h Url(redis://u:***@h) \"redis://u:***@h\""
         );
+        for (text, shown) in [
+            ("", ""),
+            ("redis://u:pass word@h", "redis://u:***@h"),
+            ("u:pw@h:6379", "***@h:6379"),
+            ("h:6379", "h:6379"),
+        ] {
+            assert_eq!(Url::new(text).to_string(), shown, "{text:?}");
+        }
         assert_eq!(serde_json::from_str::<Url>("\"redis://u:p@h\"").unwrap().expose(), "redis://u:p@h");
     }
 

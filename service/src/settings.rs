@@ -311,11 +311,13 @@ impl Known {
             let alone = HashMap::from([(leaf.key.clone(), entry.clone())]);
             if let Err(reason) = self.build::<T>(&alone) {
                 let (value, origin) = entry;
+                // The message begins with the key; the deserializer need not end with it.
+                let place = format!(" for key `{}`", leaf.key);
                 return SettingsError::Refused {
                     key: leaf.key.clone(),
                     value: shown(leaf, value),
                     origin: origin.clone(),
-                    reason: without(leaf, value, &reason),
+                    reason: without(leaf, value, reason.trim_end_matches(&place)),
                 };
             }
         }
@@ -449,12 +451,11 @@ fn parse_file(path: &Path, text: &str) -> Result<BTreeMap<String, ValueKind>, Se
 
 /// The parser's message without its picture of the line (`3 | password = ...`), which may hold a secret.
 fn without_source_lines(message: &str) -> String {
-    let mut lines = message.lines();
-    let place = lines.next().unwrap_or_default();
-    let rest: Vec<_> = message.lines().skip(1).collect();
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let Some((place, rest)) = lines.split_first() else { return String::new() };
+    let place = place.trim_start_matches("TOML parse error ");
     let after_picture = rest.iter().rposition(|line| line.contains('|')).map_or(0, |at| at + 1);
-    let reason: Vec<_> =
-        rest[after_picture..].iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+    let reason = &rest[after_picture..];
     if reason.is_empty() { place.to_owned() } else { format!("{place}: {}", reason.join("; ")) }
 }
 
