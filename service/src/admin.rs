@@ -2,7 +2,6 @@
 //! It serves and reports; it decides nothing. Meant for a private network: no TLS, no login.
 
 use std::convert::Infallible;
-use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
@@ -125,7 +124,6 @@ pub async fn serve(
 }
 
 /// The admin port's router, for [`serve`] and for tests without a socket.
-#[must_use]
 pub fn router(routes: Routes, registry: Registry, ready: watch::Receiver<Readiness>) -> Router {
     const OURS: [(&str, &str); 3] = [
         ("/livez", "200 while the process runs, whatever Redis does"),
@@ -141,10 +139,15 @@ pub fn router(routes: Routes, registry: Registry, ready: watch::Receiver<Readine
         .route("/readyz", get(async move || readiness(&ready)))
         .route("/metrics", get(async move || scrape(&registry)));
     if !listed.iter().any(|(path, _)| *path == "/") {
-        let index = listed.iter().fold(String::new(), |mut index, (path, about)| {
-            let _: Result<(), std::fmt::Error> = writeln!(index, "{path}  {about}");
-            index
-        });
+        let index: String = listed
+            .iter()
+            .map(|(path, about)| {
+                format!(
+                    "{path}  {about}
+"
+                )
+            })
+            .collect();
         router = router.route("/", get(async move || index));
     }
     router.fallback(async move || (StatusCode::NOT_FOUND, nowhere)).method_not_allowed_fallback(async || {

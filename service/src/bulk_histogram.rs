@@ -48,7 +48,6 @@ impl BulkHistogram {
         if n == 0 {
             return;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a bucket search needs no 53rd bit")]
         let mean = total.as_secs_f64() / n as f64;
         self.add(mean, n, u64::try_from(total.as_nanos()).unwrap_or(u64::MAX));
     }
@@ -62,7 +61,6 @@ impl BulkHistogram {
     /// Their sum in seconds.
     #[must_use]
     pub fn sum_seconds(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "Prometheus keeps doubles")]
         let ns = self.0.sum_ns.load(Relaxed) as f64;
         ns / 1e9
     }

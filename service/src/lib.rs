@@ -17,7 +17,7 @@ pub mod settings;
 pub mod shutdown;
 
 pub use exit::Exit;
-pub use secret::Secret;
+pub use secret::{Secret, Url};
 pub use shutdown::Shutdown;
 
 pub use bulk_histogram::BulkHistogram;

@@ -25,13 +25,25 @@ impl Default for LogConfig {
 
 /// The form of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub enum LogFormat {
     /// One line for people, coloured on a terminal unless `NO_COLOR` is set.
     #[default]
     Text,
     /// One JSON object a line, the event's fields at its top level.
     Json,
+}
+
+impl TryFrom<String> for LogFormat {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        match name.as_str() {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err("the formats are text and json"),
+        }
+    }
 }
 
 /// Why logging could not be set up.

