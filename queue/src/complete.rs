@@ -46,7 +46,12 @@ impl Queue {
     ///
     /// # Errors
     /// What Redis said: recorded or not, call again.
-    pub async fn complete(&self, stream: StreamId, batch: BatchId, chunks: &[Completed]) -> Result<Recorded, Error> {
+    pub async fn complete(
+        &self,
+        stream: StreamId,
+        batch: BatchId,
+        chunks: &[Completed],
+    ) -> Result<Recorded, Error> {
         let mut recorded = Recorded::default();
         for part in chunks.chunks(CHUNKS_PER_CALL_MAX) {
             self.complete_part(stream, batch, part, &mut recorded).await?;
@@ -98,7 +103,8 @@ impl Queue {
         let (Some(answer), stored) = (answers.last(), &answers[..answers.len().saturating_sub(1)]) else {
             return Err(crate::reply::unexpected("complete", &[]));
         };
-        let answer: Vec<i64> = crate::reply::items(answer.clone()).iter().filter_map(crate::reply::int).collect();
+        let answer: Vec<i64> =
+            crate::reply::items(answer.clone()).iter().filter_map(crate::reply::int).collect();
         let [lives, repeated @ ..] = &answer[..] else {
             return Err(crate::reply::unexpected("complete", &answers));
         };
@@ -110,7 +116,8 @@ impl Queue {
         recorded.counted += (chunks.len() - repeated.len()) as u64;
         for (chunk, stored) in chunks.iter().zip(stored) {
             let number = i64::try_from(chunk.claimed.chunk.number).unwrap_or(i64::MAX);
-            recorded.conflicts += u64::from(crate::reply::int(stored) == Some(0) && !repeated.contains(&number));
+            recorded.conflicts +=
+                u64::from(crate::reply::int(stored) == Some(0) && !repeated.contains(&number));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use puzzled_service::Url;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -12,7 +13,7 @@ use crate::Error;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// `redis://[user:password@]host:port/db` or `unix:///path?pass=..`; empty = no Redis configured.
-    pub url: String,
+    pub url: Url,
     /// First part of every key. Default `puzzled`.
     pub prefix: String,
     /// How many hash tags batches are spread over. Default 1, enough for one server. It cannot be changed while
@@ -36,7 +37,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            url: String::new(),
+            url: Url::default(),
             prefix: "puzzled".to_owned(),
             shards: 1,
             lease_ms: 15_000,

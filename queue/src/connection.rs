@@ -41,9 +41,11 @@ impl Queue {
     /// with another number of shards or a newer protocol, else what Redis said.
     pub async fn connect(config: &Config) -> Result<Self, Error> {
         config.validate()?;
-        let bad_url =
-            |e: redis::RedisError| Error::Setting { key: "redis.url", reason: format!("{e}; expected redis://host:port") };
-        let info = config.url.as_str().into_connection_info().map_err(bad_url)?;
+        let bad_url = |e: redis::RedisError| Error::Setting {
+            key: "redis.url",
+            reason: format!("{e}; expected redis://host:port"),
+        };
+        let info = config.url.expose().into_connection_info().map_err(bad_url)?;
         let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(30));
         let redis = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
         let info = info
@@ -68,11 +70,12 @@ impl Queue {
     /// What Redis said.
     pub(crate) async fn probe(config: &Config) -> Result<(), Error> {
         let failed = |e: redis::RedisError| Error::from_redis("the new server", &e);
-        let client = Client::open(config.url.as_str()).map_err(failed)?;
+        let client = Client::open(config.url.expose()).map_err(failed)?;
         let settings = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(Duration::from_millis(config.connect_timeout_ms)))
             .set_response_timeout(Some(Duration::from_millis(config.response_timeout_ms)));
-        let mut connection = client.get_multiplexed_async_connection_with_config(&settings).await.map_err(failed)?;
+        let mut connection =
+            client.get_multiplexed_async_connection_with_config(&settings).await.map_err(failed)?;
         redis::cmd("PING").exec_async(&mut connection).await.map_err(failed)
     }
 
@@ -186,7 +189,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    async fn open(client: &Client, address: &str, config: &Config, errors: Arc<AtomicU64>) -> Result<Self, Error> {
+    async fn open(
+        client: &Client,
+        address: &str,
+        config: &Config,
+        errors: Arc<AtomicU64>,
+    ) -> Result<Self, Error> {
         let settings = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(Duration::from_millis(config.connect_timeout_ms)))
             .set_response_timeout(Some(Duration::from_millis(config.response_timeout_ms)))
@@ -208,7 +216,10 @@ impl Link {
     }
 
     /// Like [`Link::run`] with the scripts' text from the start.
-    pub(crate) async fn run_text<T: FromRedisValue>(&self, build: impl Fn(Mode) -> Pipeline) -> Result<T, Error> {
+    pub(crate) async fn run_text<T: FromRedisValue>(
+        &self,
+        build: impl Fn(Mode) -> Pipeline,
+    ) -> Result<T, Error> {
         build(Mode::Text).query_async(&mut self.manager.clone()).await.map_err(|e| self.failed(&e))
     }
 
@@ -233,7 +244,10 @@ impl Reader {
             Ok(answer) => answer.map_err(|e| self.failed(&e)),
             Err(_) => {
                 self.errors.fetch_add(1, Ordering::Relaxed);
-                Err(Error::Unreachable { address: self.address.clone(), reason: "no answer in time".to_owned() })
+                Err(Error::Unreachable {
+                    address: self.address.clone(),
+                    reason: "no answer in time".to_owned(),
+                })
             }
         }
     }
@@ -248,4 +262,3 @@ impl Reader {
 pub(crate) fn is_no_group(error: &Error) -> bool {
     matches!(error, Error::Redis { reason, .. } if reason.contains("NOGROUP"))
 }
-

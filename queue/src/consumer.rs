@@ -91,8 +91,13 @@ impl Consumer {
                 streams.push(Stream { id, key: queue.keys().stream(id), active: false, credit: 0 });
             }
         }
-        let consumer =
-            Self { queue: queue.clone(), name: name.to_owned(), streams, reader: None, may_have_ghosts: false };
+        let consumer = Self {
+            queue: queue.clone(),
+            name: name.to_owned(),
+            streams,
+            reader: None,
+            may_have_ghosts: false,
+        };
         consumer.create_groups().await?;
         Ok(consumer)
     }
@@ -146,7 +151,11 @@ impl Consumer {
         }
     }
 
-    async fn read(&mut self, reader: &mut Reader, count: impl Fn(StreamId) -> usize) -> Result<Vec<Claimed>, Error> {
+    async fn read(
+        &mut self,
+        reader: &mut Reader,
+        count: impl Fn(StreamId) -> usize,
+    ) -> Result<Vec<Claimed>, Error> {
         let picked = self.pick();
         let others_active = self.streams.iter().enumerate().any(|(i, s)| s.active && Some(i) != picked);
         let asked: Vec<usize> =
@@ -383,7 +392,13 @@ impl Queue {
             .link()
             .run(|_| {
                 let mut pipe = redis::pipe();
-                pipe.cmd("XPENDING").arg(&key).arg(GROUP).arg("-").arg("+").arg(SCRIPT_ITEMS_MAX).arg(consumer);
+                pipe.cmd("XPENDING")
+                    .arg(&key)
+                    .arg(GROUP)
+                    .arg("-")
+                    .arg("+")
+                    .arg(SCRIPT_ITEMS_MAX)
+                    .arg(consumer);
                 pipe
             })
             .await;

@@ -32,7 +32,12 @@ pub struct Finding {
     pub remedy: String,
 }
 
-fn finding(subject: &'static str, verdict: Verdict, text: impl Into<String>, remedy: impl Into<String>) -> Finding {
+fn finding(
+    subject: &'static str,
+    verdict: Verdict,
+    text: impl Into<String>,
+    remedy: impl Into<String>,
+) -> Finding {
     Finding { subject, verdict, text: text.into(), remedy: remedy.into() }
 }
 
@@ -55,7 +60,12 @@ impl Queue {
         findings.push(self.latency().await);
         findings.push(if info.get("cluster_enabled") == Some(&"1") {
             let remedy = "use one server, or one behind Sentinel, until cluster support arrives";
-            finding("cluster", Verdict::Bad, "this is a Redis Cluster node, which puzzled cannot use yet", remedy)
+            finding(
+                "cluster",
+                Verdict::Bad,
+                "this is a Redis Cluster node, which puzzled cannot use yet",
+                remedy,
+            )
         } else {
             finding("cluster", Verdict::Good, "single server", "")
         });
@@ -100,7 +110,12 @@ impl Queue {
         for _ in 0..20 {
             let start = std::time::Instant::now();
             if let Err(error) = self.ping().await {
-                return finding("latency", Verdict::Bad, format!("PING failed: {error}"), "look at the server's log");
+                return finding(
+                    "latency",
+                    Verdict::Bad,
+                    format!("PING failed: {error}"),
+                    "look at the server's log",
+                );
             }
             times.push(start.elapsed());
         }
@@ -141,9 +156,12 @@ fn version(info: &HashMap<&str, &str>) -> Finding {
 fn role(info: &HashMap<&str, &str>) -> Finding {
     match info.get("role").copied().unwrap_or("unknown") {
         "master" => finding("role", Verdict::Good, "master", ""),
-        role => {
-            finding("role", Verdict::Bad, format!("this server is a {role}, which takes no writes"), "point redis.url at the master")
-        }
+        role => finding(
+            "role",
+            Verdict::Bad,
+            format!("this server is a {role}, which takes no writes"),
+            "point redis.url at the master",
+        ),
     }
 }
 
@@ -162,8 +180,7 @@ fn eviction(info: &HashMap<&str, &str>, policy: Option<&str>) -> Finding {
 
 fn memory(info: &HashMap<&str, &str>, limit: Option<&str>) -> Finding {
     let used: u64 = info.get("used_memory").and_then(|text| text.parse().ok()).unwrap_or(0);
-    let limit: u64 =
-        limit.or(info.get("maxmemory").copied()).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let limit: u64 = limit.or(info.get("maxmemory").copied()).and_then(|text| text.parse().ok()).unwrap_or(0);
     let mb = |bytes: u64| bytes / 1_000_000;
     if limit == 0 {
         return finding(
@@ -175,7 +192,12 @@ fn memory(info: &HashMap<&str, &str>, limit: Option<&str>) -> Finding {
     }
     let text = format!("{} of {} MB used", mb(used), mb(limit));
     if used > limit / 10 * 9 {
-        finding("memory", Verdict::Bad, text, "raise maxmemory, collect or expire results, lower redis.depth_jobs_max")
+        finding(
+            "memory",
+            Verdict::Bad,
+            text,
+            "raise maxmemory, collect or expire results, lower redis.depth_jobs_max",
+        )
     } else {
         finding("memory", Verdict::Good, text, "")
     }
@@ -184,11 +206,16 @@ fn memory(info: &HashMap<&str, &str>, limit: Option<&str>) -> Finding {
 fn persistence(info: &HashMap<&str, &str>, fsync: Option<&str>) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.push(match (info.get("aof_enabled").copied(), fsync) {
-        (Some("1"), Some("always")) => finding("persistence", Verdict::Good, "append-only file, fsync always: a crash loses nothing", ""),
+        (Some("1"), Some("always")) => {
+            finding("persistence", Verdict::Good, "append-only file, fsync always: a crash loses nothing", "")
+        }
         (Some("1"), fsync) => finding(
             "persistence",
             Verdict::Good,
-            format!("append-only file, fsync {}: a crash of the machine loses about a second", fsync.unwrap_or("unknown")),
+            format!(
+                "append-only file, fsync {}: a crash of the machine loses about a second",
+                fsync.unwrap_or("unknown")
+            ),
             "",
         ),
         _ => finding(
@@ -198,7 +225,8 @@ fn persistence(info: &HashMap<&str, &str>, fsync: Option<&str>) -> Vec<Finding> 
             "CONFIG SET appendonly yes, and the same in redis.conf",
         ),
     });
-    for (key, what) in [("aof_last_write_status", "append-only file"), ("rdb_last_bgsave_status", "snapshot")] {
+    for (key, what) in [("aof_last_write_status", "append-only file"), ("rdb_last_bgsave_status", "snapshot")]
+    {
         if info.get(key).is_some_and(|status| *status != "ok") {
             findings.push(finding(
                 "disk",

@@ -15,7 +15,9 @@ pub enum Error {
         reason: String,
     },
     /// Wrong password or user, or the user may not do this.
-    #[error("Redis at {address} refuses us: {reason}. Check user and password in redis.url and the user's ACL rules")]
+    #[error(
+        "Redis at {address} refuses us: {reason}. Check user and password in redis.url and the user's ACL rules"
+    )]
     Refused {
         /// Host and port, or socket path.
         address: String,
@@ -58,7 +60,9 @@ pub enum Error {
         reason: String,
     },
     /// The queue holds as many unfinished jobs as it may.
-    #[error("the queue is full: {unfinished} unfinished jobs, limit {limit} (redis.depth_jobs_max); try again later")]
+    #[error(
+        "the queue is full: {unfinished} unfinished jobs, limit {limit} (redis.depth_jobs_max); try again later"
+    )]
     Full {
         /// Unfinished jobs of this kind and priority.
         unfinished: u64,
@@ -72,7 +76,9 @@ pub enum Error {
     #[error("there is no job {0}: the batch has fewer jobs, or has not come that far yet")]
     NoJob(JobId),
     /// The outcomes asked for were read and dropped.
-    #[error("results of batch {0} were collected already (by `solve`, or `results --drop`); submit with --keep to keep them")]
+    #[error(
+        "results of batch {0} were collected already (by `solve`, or `results --drop`); submit with --keep to keep them"
+    )]
     Collected(BatchId),
     /// The batch was cancelled.
     #[error("batch {0} was cancelled")]

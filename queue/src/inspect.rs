@@ -179,7 +179,13 @@ impl Queue {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HMGET").arg(&batch).arg("submitted").arg("layout");
                 pipe.cmd("ZREVRANGEBYSCORE").arg(&layout).arg(index).arg(0).arg("LIMIT").arg(0).arg(1);
-                pipe.cmd("ZRANGEBYSCORE").arg(&layout).arg(format!("({index}")).arg("+inf").arg("LIMIT").arg(0).arg(1);
+                pipe.cmd("ZRANGEBYSCORE")
+                    .arg(&layout)
+                    .arg(format!("({index}"))
+                    .arg("+inf")
+                    .arg("LIMIT")
+                    .arg(0)
+                    .arg(1);
                 pipe
             })
             .await?;
@@ -221,7 +227,8 @@ impl Queue {
     }
 
     async fn stream_state(&self, stream: StreamId) -> Result<StreamState, Error> {
-        let (key, depth, field) = (self.keys().stream(stream), self.keys().depth(stream.shard), depth_field(stream));
+        let (key, depth, field) =
+            (self.keys().stream(stream), self.keys().depth(stream.shard), depth_field(stream));
         let (jobs, chunks): (Vec<Option<i64>>, u64) = self
             .link()
             .run(|_| {
@@ -231,7 +238,8 @@ impl Queue {
                 pipe
             })
             .await?;
-        let jobs_at = |i: usize| jobs.get(i).copied().flatten().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        let jobs_at =
+            |i: usize| jobs.get(i).copied().flatten().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         let mut state = StreamState {
             stream,
             waiting: jobs_at(0),
@@ -260,10 +268,12 @@ impl Queue {
         let mut delivered = "0-0".to_owned();
         for group in groups {
             let fields = reply::pairs(group);
-            let field = |name: &str| fields.iter().find(|(key, _)| reply::text(key) == name).map(|(_, value)| value);
+            let field =
+                |name: &str| fields.iter().find(|(key, _)| reply::text(key) == name).map(|(_, value)| value);
             if field("name").map(reply::text).as_deref() == Some(GROUP) {
                 delivered = field("last-delivered-id").map(reply::text).unwrap_or(delivered);
-                state.pending = field("pending").and_then(reply::int).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+                state.pending =
+                    field("pending").and_then(reply::int).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
             }
         }
         let (time, next): (Vec<u64>, Value) = self
@@ -332,7 +342,8 @@ pub(crate) fn status_call(queue: &Queue, pipe: &mut redis::Pipeline, id: BatchId
 pub(crate) fn decode_status(id: BatchId, value: Value) -> Result<BatchStatus, Error> {
     let fields = reply::items(value);
     let text = |i: usize| fields.get(i).map(reply::text).unwrap_or_default();
-    let count = |i: usize| fields.get(i).and_then(reply::int).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+    let count =
+        |i: usize| fields.get(i).and_then(reply::int).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     if text(0).is_empty() {
         return Err(Error::NoBatch(id));
     }

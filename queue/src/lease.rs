@@ -81,7 +81,8 @@ impl Leases {
 
     /// Enters chunks, just claimed, that will be solved together.
     pub fn add(&self, chunks: &[Claimed]) -> Arc<Interest> {
-        let interest = Arc::new(Interest { wanted: AtomicUsize::new(chunks.len()), stop: AtomicBool::new(false) });
+        let interest =
+            Arc::new(Interest { wanted: AtomicUsize::new(chunks.len()), stop: AtomicBool::new(false) });
         let renewed = Instant::now();
         let mut table = self.table();
         for chunk in chunks {
@@ -178,8 +179,11 @@ impl Leases {
                 let wanted = self.begin(stream, &ends).await?;
                 let mut table = self.table();
                 for (batch, _) in ends.iter().zip(wanted).filter(|(_, wanted)| !wanted).map(|(end, _)| end) {
-                    let chunks: Vec<_> =
-                        table.iter().filter(|(_, lease)| lease.batch == *batch).map(|(&key, _)| key).collect();
+                    let chunks: Vec<_> = table
+                        .iter()
+                        .filter(|(_, lease)| lease.batch == *batch)
+                        .map(|(&key, _)| key)
+                        .collect();
                     for key in chunks {
                         drop_interest(&mut table, key, Hold::Cancelled);
                     }
@@ -208,7 +212,11 @@ impl Leases {
     }
 }
 
-fn drop_interest(table: &mut HashMap<(StreamId, EntryId), Lease>, key: (StreamId, EntryId), hold: Hold) -> bool {
+fn drop_interest(
+    table: &mut HashMap<(StreamId, EntryId), Lease>,
+    key: (StreamId, EntryId),
+    hold: Hold,
+) -> bool {
     match table.get_mut(&key) {
         Some(lease) if lease.hold == Hold::Wanted => {
             lease.hold = hold;

@@ -74,7 +74,11 @@ impl Queue {
                 return Err(Error::Malformed(format!("chunk {} does not hold job {id}", span.chunk)));
             }
             let outcome = outcomes.get(place);
-            return Ok(JobState::Recorded { kind: outcome.kind, text: outcome.text.to_vec(), facts: Some(facts) });
+            return Ok(JobState::Recorded {
+                kind: outcome.kind,
+                text: outcome.text.to_vec(),
+                facts: Some(facts),
+            });
         }
         Ok(if span.chunk < batch_status.collected {
             JobState::Collected

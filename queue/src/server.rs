@@ -63,11 +63,15 @@ impl LocalServer {
     /// # Errors
     /// [`ServerError::NotFound`] carries the install lines; [`ServerError::NotStarted`] the server's own words.
     pub async fn start(options: &ServerOptions) -> Result<Self, ServerError> {
-        let program = puzzled_service::programs::find(&["redis-server", "valkey-server"]).ok_or(ServerError::NotFound)?;
-        let failed = |reason: String| ServerError::NotStarted { program: program.display().to_string(), reason };
+        let program = puzzled_service::programs::find(&["redis-server", "valkey-server"])
+            .ok_or(ServerError::NotFound)?;
+        let failed =
+            |reason: String| ServerError::NotStarted { program: program.display().to_string(), reason };
         // Socket paths are limited to some 100 bytes, so the socket never goes into the user's own folder.
-        let folder =
-            tempfile::Builder::new().prefix("puzzled-").tempdir().map_err(|e| failed(format!("temporary folder: {e}")))?;
+        let folder = tempfile::Builder::new()
+            .prefix("puzzled-")
+            .tempdir()
+            .map_err(|e| failed(format!("temporary folder: {e}")))?;
         let socket = folder.path().join("redis.sock");
         let data = options.data.clone().unwrap_or_else(|| folder.path().to_owned());
         std::fs::create_dir_all(&data).map_err(|e| failed(format!("data folder {}: {e}", data.display())))?;
@@ -125,7 +129,9 @@ impl LocalServer {
     pub async fn stop(mut self) -> std::io::Result<()> {
         if self.guarded {
             drop(self.child.stdin.take());
-        } else if let Some(pid) = self.child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw) {
+        } else if let Some(pid) =
+            self.child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw)
+        {
             rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
         }
         self.child.wait().await?;
@@ -135,7 +141,7 @@ impl LocalServer {
 
 async fn wait_until_up(child: &mut Child, url: &str, log: &Path) -> Result<(), String> {
     let deadline = Instant::now() + Duration::from_secs(30);
-    let config = Config { url: url.to_owned(), ..Config::default() };
+    let config = Config { url: puzzled_service::Url::new(url), ..Config::default() };
     let last_words = || {
         let text = std::fs::read_to_string(log).unwrap_or_default();
         text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing").to_owned()

@@ -56,7 +56,8 @@ impl Queue {
     /// # Errors
     /// [`Error::Taken`] when the id belongs to a batch of another task or priority; else what Redis said.
     pub async fn create(&self, batch: &Batch) -> Result<Opened, Error> {
-        let (record, index) = (self.keys().batch(batch.id), self.keys().batches(batch.id.shard(self.keys().shards())));
+        let (record, index) =
+            (self.keys().batch(batch.id), self.keys().batches(batch.id.shard(self.keys().shards())));
         let task = batch.task.to_string();
         let (answer,): (Vec<Value>,) = self
             .link()
@@ -99,7 +100,8 @@ impl Queue {
         let shard = batch.id.shard(keys.shards());
         let stream = StreamId { shard, kind: batch.task.kind(), priority: batch.priority };
         let (stream_key, depth, record) = (keys.stream(stream), keys.depth(shard), keys.batch(batch.id));
-        let (payload, result, layout) = (keys.payload(batch.id), keys.result(batch.id), keys.layout(batch.id));
+        let (payload, result, layout) =
+            (keys.payload(batch.id), keys.result(batch.id), keys.layout(batch.id));
         let limit = match self.config().depth_jobs_max {
             0 => u64::MAX >> 12, // exact as a Lua number
             limit => limit,

@@ -63,7 +63,8 @@ impl Queue {
         let mut deleted = 0;
         for row in rows {
             let fields = reply::pairs(row);
-            let field = |name: &str| fields.iter().find(|(key, _)| reply::text(key) == name).map(|(_, value)| value);
+            let field =
+                |name: &str| fields.iter().find(|(key, _)| reply::text(key) == name).map(|(_, value)| value);
             let name = field("name").map(reply::text).unwrap_or_default();
             let idle = field("idle").and_then(reply::int).unwrap_or(0);
             let pending = field("pending").and_then(reply::int).unwrap_or(1);
@@ -89,7 +90,12 @@ impl Queue {
                 .await?;
             for (text, _) in &rows {
                 let Ok(id) = text.parse::<BatchId>() else { continue };
-                let keys = [self.keys().batch(id), self.keys().payload(id), self.keys().result(id), self.keys().layout(id)];
+                let keys = [
+                    self.keys().batch(id),
+                    self.keys().payload(id),
+                    self.keys().result(id),
+                    self.keys().layout(id),
+                ];
                 let (what,): (String,) = self
                     .link()
                     .run(|mode| {

@@ -156,15 +156,19 @@ pub fn decode_result(bytes: &[u8]) -> Result<(Solved, Outcomes), Error> {
         fields[i].parse().map_err(|_| malformed(format!("'{}' is not a number", fields[i])))
     };
     let jobs = number(2)?;
-    let outcomes =
-        Outcomes::parse(body, usize::try_from(jobs).unwrap_or(usize::MAX)).map_err(|e| malformed(e.to_string()))?;
+    let outcomes = Outcomes::parse(body, usize::try_from(jobs).unwrap_or(usize::MAX))
+        .map_err(|e| malformed(e.to_string()))?;
     let facts =
         Solved { first: number(1)?, worker: fields[3].to_owned(), wait_us: number(4)?, solve_us: number(5)? };
     Ok((facts, outcomes))
 }
 
 /// Splits the header line into `count` fields, the first of which must be `version`.
-fn header<'a>(bytes: &'a [u8], version: &'static str, count: usize) -> Result<(Vec<&'a str>, &'a [u8]), Error> {
+fn header<'a>(
+    bytes: &'a [u8],
+    version: &'static str,
+    count: usize,
+) -> Result<(Vec<&'a str>, &'a [u8]), Error> {
     const HEADER_BYTES_MAX: usize = 512;
     let end = bytes
         .iter()

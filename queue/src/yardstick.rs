@@ -41,7 +41,13 @@ pub async fn raw_rate(queue: &Queue, jobs: u64, per_entry: u64, line_bytes: usiz
     Ok(RawRate { jobs: LANES * rounds * in_flight * per_entry, elapsed: started.elapsed() })
 }
 
-async fn raw_lane(queue: &Queue, lane: u64, rounds: u64, in_flight: u64, payload: &[u8]) -> Result<(), Error> {
+async fn raw_lane(
+    queue: &Queue,
+    lane: u64,
+    rounds: u64,
+    in_flight: u64,
+    payload: &[u8],
+) -> Result<(), Error> {
     let link = queue.open_link().await?;
     let stream = format!("{{{}:yardstick}}:stream:{lane}", queue.config().prefix);
     let store = format!("{{{}:yardstick}}:store:{lane}", queue.config().prefix);
@@ -58,14 +64,22 @@ async fn raw_lane(queue: &Queue, lane: u64, rounds: u64, in_flight: u64, payload
         let (answer,): (Value,) = link
             .run(|_| {
                 let mut pipe = redis::pipe();
-                pipe.cmd("XREADGROUP").arg("GROUP").arg(crate::keys::GROUP).arg("raw").arg("COUNT").arg(in_flight);
+                pipe.cmd("XREADGROUP")
+                    .arg("GROUP")
+                    .arg(crate::keys::GROUP)
+                    .arg("raw")
+                    .arg("COUNT")
+                    .arg(in_flight);
                 pipe.arg("STREAMS").arg(&stream).arg(">");
                 pipe
             })
             .await?;
-        let entries = crate::reply::pairs(answer).pop().map(|(_, rows)| crate::reply::items(rows)).unwrap_or_default();
-        let ids: Vec<String> =
-            entries.into_iter().filter_map(|row| crate::reply::items(row).first().map(crate::reply::text)).collect();
+        let entries =
+            crate::reply::pairs(answer).pop().map(|(_, rows)| crate::reply::items(rows)).unwrap_or_default();
+        let ids: Vec<String> = entries
+            .into_iter()
+            .filter_map(|row| crate::reply::items(row).first().map(crate::reply::text))
+            .collect();
         link.run::<()>(|_| {
             let mut pipe = redis::pipe();
             for (i, id) in ids.iter().enumerate() {

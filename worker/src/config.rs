@@ -70,8 +70,8 @@ impl Config {
         }
         let mut kinds = Vec::new();
         for name in &self.kinds {
-            let kind =
-                Kind::parse(name).ok_or_else(|| error(format!("there is no kind '{name}'; there are {}", known())))?;
+            let kind = Kind::parse(name)
+                .ok_or_else(|| error(format!("there is no kind '{name}'; there are {}", known())))?;
             if !kinds.contains(&kind) {
                 kinds.push(kind);
             }

@@ -95,7 +95,8 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
 /// A name that no other worker has: host, process and a random part.
 fn fresh_name() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let host: String = host.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.')).take(40).collect();
+    let host: String =
+        host.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.')).take(40).collect();
     let random = uuid::Uuid::now_v7().as_u128() & 0xffff_ffff;
     format!("{host}-{}-{random:08x}", std::process::id())
 }

@@ -62,7 +62,9 @@ impl Pool {
         let threads = (0..threads.max(1))
             .map(|i| {
                 let (receiver, busy, bench) = (receiver.clone(), busy.clone(), Bench::new(worker, factory));
-                std::thread::Builder::new().name(format!("solver-{i}")).spawn(move || run(&receiver, &busy, bench))
+                std::thread::Builder::new()
+                    .name(format!("solver-{i}"))
+                    .spawn(move || run(&receiver, &busy, bench))
             })
             .collect::<Result<_, _>>()?;
         Ok(Self { work: Some(sender), threads, busy })

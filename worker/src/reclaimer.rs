@@ -8,7 +8,8 @@ use crate::work::Work;
 
 /// Reclaims until the shutdown begins.
 pub(crate) async fn run(shared: Arc<Shared>) {
-    let every = (shared.queue.config().lease() / 4).clamp(Duration::from_millis(25), Duration::from_millis(500));
+    let every =
+        (shared.queue.config().lease() / 4).clamp(Duration::from_millis(25), Duration::from_millis(500));
     let draining = shared.shutdown.draining();
     loop {
         tokio::select! {
@@ -21,14 +22,20 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             match shared.queue.reclaim(stream, &shared.name, shared.pace.chunks(stream.kind)).await {
                 Ok(mut reclaimed) => {
                     if reclaimed.lost > 0 {
-                        tracing::error!(lost = reclaimed.lost, "somebody trimmed the stream: chunks are lost");
+                        tracing::error!(
+                            lost = reclaimed.lost,
+                            "somebody trimmed the stream: chunks are lost"
+                        );
                     }
                     // One of our own that ran out while we still solve it: taking it over has renewed it.
                     reclaimed.claimed.retain(|chunk| !shared.leases.holds(chunk.stream, chunk.entry));
                     if reclaimed.claimed.is_empty() {
                         continue;
                     }
-                    tracing::info!(chunks = reclaimed.claimed.len(), "took over chunks whose lease had run out");
+                    tracing::info!(
+                        chunks = reclaimed.claimed.len(),
+                        "took over chunks whose lease had run out"
+                    );
                     shared.metrics.chunks_reclaimed.inc_by(reclaimed.claimed.len() as u64);
                     for work in Work::pieces(&shared, reclaimed.claimed, permit) {
                         shared.spawn(work);

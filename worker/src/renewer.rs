@@ -31,7 +31,10 @@ pub(crate) async fn run(shared: Arc<Shared>) {
                 shared.metrics.leases_renewed.inc_by(renewed.renewed);
                 shared.metrics.leases_lost.inc_by(renewed.lost);
                 if renewed.lost > 0 {
-                    tracing::warn!(lost = renewed.lost, "leases ran out before they were renewed; others have the chunks");
+                    tracing::warn!(
+                        lost = renewed.lost,
+                        "leases ran out before they were renewed; others have the chunks"
+                    );
                 }
             }
             Err(error) => {

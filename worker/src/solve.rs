@@ -105,8 +105,13 @@ impl Bench {
             }
         }
         assert_eq!(outcomes.len(), lines.len(), "an engine must give one outcome a puzzle");
-        let wrong: Vec<usize> =
-            lines.iter().zip(outcomes.iter()).enumerate().filter(|(_, (line, o))| !task.verify(line, *o)).map(|(i, _)| i).collect();
+        let wrong: Vec<usize> = lines
+            .iter()
+            .zip(outcomes.iter())
+            .enumerate()
+            .filter(|(_, (line, o))| !task.verify(line, *o))
+            .map(|(i, _)| i)
+            .collect();
         if !wrong.is_empty() {
             outcomes = replace_wrong(task, lines, &outcomes, &wrong);
         }
@@ -122,8 +127,12 @@ impl Bench {
             for i in start..end {
                 counts[outcomes.get(i).kind.index()] += 1;
             }
-            let facts =
-                wire::Solved { first: chunk.first, worker: self.worker.clone(), wait_us: chunk.wait_us, solve_us };
+            let facts = wire::Solved {
+                first: chunk.first,
+                worker: self.worker.clone(),
+                wait_us: chunk.wait_us,
+                solve_us,
+            };
             let panics = panicked.iter().filter(|i| (start..end).contains(i)).count();
             results[place] = Some(PoolResult {
                 result: wire::encode_result(&facts, chunk.jobs, outcomes.records(start..end)),
@@ -183,7 +192,10 @@ fn replace_wrong(task: &Task, lines: &[&[u8]], outcomes: &Outcomes, wrong: &[usi
         if wrong.binary_search(&i).is_ok() {
             let answer = outcome.text.escape_ascii().to_string();
             tracing::error!(%task, line = %lines[i].escape_ascii(), answer, "an answer did not verify");
-            checked.push(OutcomeKind::Failed, b"the answer did not pass verification; please report this puzzle");
+            checked.push(
+                OutcomeKind::Failed,
+                b"the answer did not pass verification; please report this puzzle",
+            );
         } else {
             checked.push(outcome.kind, outcome.text);
         }

@@ -120,7 +120,11 @@ impl Work {
                 // Stopped half way: what came back says "cancelled" of jobs nobody cancelled. Only what really was
                 // cancelled is taken off; the rest is handed back or belongs to somebody else.
                 _ => {
-                    tracing::debug!(chunks = solvable.len(), after_ms = started.elapsed().as_millis() as u64, "stopped");
+                    tracing::debug!(
+                        chunks = solvable.len(),
+                        after_ms = started.elapsed().as_millis() as u64,
+                        "stopped"
+                    );
                     unwanted.extend(solvable.iter().filter(|c| shared.leases.hold(c) == Hold::Cancelled));
                 }
             }
@@ -168,4 +172,3 @@ impl Work {
         shared.jobs_done.fetch_add(sums.iter().sum(), std::sync::atomic::Ordering::Relaxed);
     }
 }
-

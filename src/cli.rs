@@ -1,0 +1,60 @@
+//! The command line: global flags, subcommands, and what they set.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use puzzled_service::Exit;
+
+use crate::commands::worker;
+
+/// A distributed job queue for puzzles.
+#[derive(Parser, Debug)]
+#[command(name = "puzzled", version, about, after_help = exit_codes(), arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Settings file [default: ./puzzled.toml if there is one].
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where Redis is, such as redis://127.0.0.1:6379.
+    #[arg(long, global = true, value_name = "URL")]
+    redis: Option<String>,
+    /// Any setting, such as worker.prefetch=3; `puzzled config` lists them. May be repeated.
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = key_value)]
+    sets: Vec<(String, String)>,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The roles and tools.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Claim chunks, solve them on every core, record the outcomes.
+    Worker(worker::WorkerArgs),
+}
+
+impl Cli {
+    /// The settings file named on the command line.
+    pub(crate) fn settings_file(&self) -> Option<&std::path::Path> {
+        self.config.as_deref()
+    }
+
+    /// Settings that flags stand for, weakest first.
+    pub(crate) fn flags(&self) -> Vec<(String, String)> {
+        let mut flags = match &self.command {
+            Command::Worker(args) => args.flags(),
+        };
+        flags.extend(self.redis.iter().map(|url| ("redis.url".to_owned(), url.clone())));
+        flags.extend(self.sets.iter().cloned());
+        flags
+    }
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) =
+        text.split_once('=').ok_or_else(|| "expected KEY=VALUE, such as worker.prefetch=3".to_owned())?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+fn exit_codes() -> String {
+    format!("Exit codes:\n{}", Exit::table())
+}

@@ -1,0 +1,3 @@
+//! The one integration binary: real Redis, real processes, real faults.
+
+mod layering;
