@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::outcome::Outcomes;
 
 /// Solves puzzles of one task. One per solver thread and task; it owns all its scratch memory and keeps it between
-/// calls, so that a warm engine allocates nothing per puzzle.
+/// calls, so that a warm engine allocates nothing per puzzle (large sudoku boards and invalid lines excepted).
 pub trait Engine: Send {
     /// Solves a whole slice and pushes exactly one outcome per puzzle, in input order; what `outcomes` already held
     /// stays. One puzzle is a slice of one.

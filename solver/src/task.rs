@@ -323,6 +323,21 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_any_task_panic(
+            name in "(sudoku.solve|sudoku.count|slide.solve|echo)?[:=,a-z0-9]{0,12}",
+            line in proptest::collection::vec(proptest::num::u8::ANY, 0..100),
+        ) {
+            let task = name.parse::<Task>().ok().or_else(|| Task::guess(&line));
+            if let Some(task) = task {
+                assert_eq!(task.to_string().parse(), Ok(task.clone()));
+                let mut out = Vec::new();
+                assert!(task.canonical(&line, &mut out).is_ok() || out.is_empty());
+            }
+        }
+    }
+
     #[test]
     fn guess_goes_by_shape() {
         let guess = |line: &[u8]| Task::guess(line).map(|task| task.to_string());

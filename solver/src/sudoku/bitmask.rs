@@ -14,8 +14,8 @@
 //!
 //! loop
 //!     cells with one digit left, found for all 27 cells of a band at once     -> place them, repeat
-//!     for each digit that changed: strike out dead mini-rows by table,
-//!         places with no alternative in their row, column or box              -> place them, repeat
+//!     for each digit that changed: strike out dead mini-rows and mini-columns
+//!         by table; places with no alternative in their row, column or box    -> place them, repeat
 //!     all placed: a solution. otherwise: branch on a cell with fewest digits left
 //! ```
 //!
@@ -26,9 +26,12 @@
 //! 2. In a band, a digit occupies one mini-row in each row and each box: a permutation. So a nine-bit number (which
 //!    mini-rows have a candidate) goes into a table that gives the union of the permutations that fit. What is
 //!    missing there is struck out (locked candidates, both ways at once), and an empty union is a dead end. The
-//!    observation is old among solver writers; it is the heart of zhouyundong_2012's and champagne's JCZSolve.
+//!    observation is old among solver writers; it is the heart of zhouyundong_2012's and champagne's JCZSolve. The
+//!    same table serves the mini-columns of a stack, which took a third off the time for hard puzzles.
 //! 3. A digit that has not changed since its last look is not looked at again.
 //! 4. Branching copies 228 bytes of state onto a stack that was allocated once; nothing is ever undone step by step.
+//! 5. Branch where it hurts: of all cells with two digits left, on the one that sees most others like it. That took
+//!    a quarter off the time for 17-clue puzzles against the first such cell.
 //!
 //! What lost: row, column and box masks with candidates derived per cell. It is shorter, and finding hidden singles
 //! then costs a walk over all cells for each digit.
@@ -235,23 +238,26 @@ impl State {
                 continue;
             }
             let mut words = before;
+            for word in &mut words {
+                *word &= MINIROWS[minirows_of(*word)];
+            }
+            strike_minicolumns(&mut words);
+            if words.contains(&0) {
+                return Step::Dead;
+            }
             let (mut once, mut twice) = (0, 0);
             let mut forced = [0; 3];
-            for (word, forced) in words.iter_mut().zip(&mut forced) {
-                *word &= MINIROWS[minirows_of(*word)];
-                if *word == 0 {
-                    return Step::Dead;
-                }
+            for (word, forced) in words.iter().zip(&mut forced) {
                 for row in 0..3 {
-                    let cells = *word & ROW << (9 * row);
-                    *forced |= if cells & (cells - 1) == 0 { cells } else { 0 };
+                    let cells = word & ROW << (9 * row);
+                    *forced |= if cells & cells.wrapping_sub(1) == 0 { cells } else { 0 };
                     let columns = cells >> (9 * row);
                     twice |= once & columns;
                     once |= columns;
                 }
                 for box_index in 0..3 {
-                    let cells = *word & BOX << (3 * box_index);
-                    *forced |= if cells & (cells - 1) == 0 { cells } else { 0 };
+                    let cells = word & BOX << (3 * box_index);
+                    *forced |= if cells & cells.wrapping_sub(1) == 0 { cells } else { 0 };
                 }
             }
             if once != ROW {
@@ -296,18 +302,25 @@ impl State {
         true
     }
 
-    /// A cell with fewest candidates (more than four count alike) and its first digit; `None` when all are placed.
+    /// A cell to branch on and its first digit; `None` when all are placed. Among the cells with fewest candidates
+    /// (more than four count alike), the one that sees most others of that sort: either choice there decides more.
     fn choose(&self) -> Option<(Cell, usize)> {
-        let mut best: Option<(usize, Cell)> = None;
-        for band in 0..3 {
-            let [_, twice, thrice, four] = self.counts(band);
-            let open = BAND & !self.placed[band];
-            for (rank, set) in [twice & !thrice, thrice & !four, four].into_iter().enumerate() {
-                if set & open != 0 {
-                    if best.is_none_or(|(best_rank, _)| rank < best_rank) {
-                        best = Some((rank, Cell::lowest(band, set & open)));
-                    }
-                    break;
+        let counts = [0, 1, 2].map(|band| self.counts(band));
+        let open = self.placed.map(|placed| BAND & !placed);
+        let exactly_two = |band: usize| counts[band][1] & !counts[band][2] & open[band];
+        let exactly_three = |band: usize| counts[band][2] & !counts[band][3] & open[band];
+        let sets = [[0, 1, 2].map(exactly_two), [0, 1, 2].map(exactly_three), open];
+        let fewest = sets.into_iter().find(|set| *set != [0; 3])?;
+        let mut best: Option<(u32, Cell)> = None;
+        for (band, &word) in fewest.iter().enumerate() {
+            let mut cells = word;
+            while cells != 0 {
+                let cell = Cell::lowest(band, cells);
+                cells &= cells - 1;
+                let sees =
+                    KEEP[cell.index].iter().zip(fewest).map(|(keep, set)| (set & !keep).count_ones()).sum();
+                if best.is_none_or(|(most, _)| sees > most) {
+                    best = Some((sees, cell));
                 }
             }
         }
@@ -394,9 +407,27 @@ static ROW_MINIROWS: [u8; 512] = {
     table
 };
 
-/// For each set of occupied mini-rows, the cells of those that some permutation of rows to boxes uses (trick 2).
-static MINIROWS: [u32; 512] = {
-    const PERMUTATIONS: [[u32; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+/// The mini-columns likewise: what [`MINIROWS`] is to a row within a band, this is to a column within a stack.
+#[inline]
+fn strike_minicolumns(words: &mut [u32; 3]) {
+    let columns = words.map(|word| (word | word >> 9 | word >> 18) & ROW);
+    let mut keep = [0; 3];
+    for stack in [0, 3, 6] {
+        let occupied =
+            columns[0] >> stack & 7 | (columns[1] >> stack & 7) << 3 | (columns[2] >> stack & 7) << 6;
+        let used = u32::from(PERMUTED[occupied as usize]);
+        for (band, keep) in keep.iter_mut().enumerate() {
+            *keep |= (used >> (3 * band) & 7) << stack;
+        }
+    }
+    for (word, keep) in words.iter_mut().zip(keep) {
+        *word &= keep | keep << 9 | keep << 18;
+    }
+}
+
+/// For each set of fields of a 3x3 square, those that some permutation within the set uses (trick 2).
+static PERMUTED: [u16; 512] = {
+    const PERMUTATIONS: [[u16; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
     let mut table = [0; 512];
     let mut occupied = 0;
     while occupied < 512 {
@@ -404,11 +435,27 @@ static MINIROWS: [u32; 512] = {
         while which < 6 {
             let [first, second, third] = PERMUTATIONS[which];
             let used = 1 << first | 1 << (3 + second) | 1 << (6 + third);
-            if occupied & used == used {
-                table[occupied] |=
-                    0b111 << (3 * first) | 0b111 << (9 + 3 * second) | 0b111 << (18 + 3 * third);
+            if occupied & used as usize == used as usize {
+                table[occupied] |= used;
             }
             which += 1;
+        }
+        occupied += 1;
+    }
+    table
+};
+
+/// [`PERMUTED`] for mini-rows, widened to the 27 cells of a band.
+static MINIROWS: [u32; 512] = {
+    let mut table = [0; 512];
+    let mut occupied = 0;
+    while occupied < 512 {
+        let mut minirow = 0;
+        while minirow < 9 {
+            if PERMUTED[occupied] >> minirow & 1 == 1 {
+                table[occupied] |= 0b111 << (3 * minirow);
+            }
+            minirow += 1;
         }
         occupied += 1;
     }
