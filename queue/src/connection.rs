@@ -210,7 +210,7 @@ impl Link {
     /// server has forgotten a script: everything in the pipeline must bear repetition.
     pub(crate) async fn run<T: FromRedisValue>(&self, build: impl Fn(Mode) -> Pipeline) -> Result<T, Error> {
         match build(Mode::Hash).query_async(&mut self.manager.clone()).await {
-            Err(e) if e.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => self.run_text(build).await,
+            Err(e) if lacks_only_scripts(&e) => self.run_text(build).await,
             answer => answer.map_err(|e| self.failed(&e)),
         }
     }
@@ -255,6 +255,15 @@ impl Reader {
     fn failed(&self, error: &redis::RedisError) -> Error {
         self.errors.fetch_add(1, Ordering::Relaxed);
         Error::from_redis(&self.address, error)
+    }
+}
+
+/// Whether nothing failed but scripts that the server has forgotten.
+fn lacks_only_scripts(error: &redis::RedisError) -> bool {
+    const NO_SCRIPT: ServerErrorKind = ServerErrorKind::NoScript;
+    match error.clone().into_server_errors() {
+        Some(errors) => errors.iter().all(|(_, e)| e.kind() == Some(NO_SCRIPT)),
+        None => error.kind() == ErrorKind::Server(NO_SCRIPT),
     }
 }
 

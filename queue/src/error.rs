@@ -173,23 +173,27 @@ impl Error {
         use redis::{ErrorKind, ServerErrorKind};
         let address = address.to_owned();
         let reason = error.to_string();
-        match error.code() {
-            Some("OOM") => return Error::OutOfMemory(address),
-            Some("READONLY") => return Error::ReadOnly(address),
-            Some("MISCONF" | "NOREPLICAS") => return Error::NotPersisting { address, reason },
-            Some("NOAUTH" | "WRONGPASS" | "NOPERM") => return Error::Refused { address, reason },
-            Some("BUSY" | "UNBLOCKED") => return Error::Busy { address, reason },
-            _ => {}
-        }
+        // A pipeline reports all that failed in it; a forgotten script is repaired elsewhere and never the story.
+        let code = match error.clone().into_server_errors() {
+            Some(errors) => errors.iter().map(|(_, e)| e.code().to_owned()).find(|code| code != "NOSCRIPT"),
+            None => error.code().map(str::to_owned),
+        };
+        let code = code.as_deref().map(|code| code.trim_matches('"')).unwrap_or_default();
         // A script or a transaction reports the error of the command inside it only in its text.
-        if reason.contains("OOM ") {
+        let says = |word: &str| code == word || reason.contains(&format!("{word} "));
+        if says("OOM") {
             return Error::OutOfMemory(address);
         }
-        if reason.contains("READONLY ") {
+        if says("READONLY") {
             return Error::ReadOnly(address);
         }
-        if reason.contains("MISCONF ") {
+        if says("MISCONF") || says("NOREPLICAS") {
             return Error::NotPersisting { address, reason };
+        }
+        match code {
+            "NOAUTH" | "WRONGPASS" | "NOPERM" => return Error::Refused { address, reason },
+            "BUSY" | "UNBLOCKED" => return Error::Busy { address, reason },
+            _ => {}
         }
         match error.kind() {
             ErrorKind::AuthenticationFailed | ErrorKind::Server(ServerErrorKind::NoPerm) => {
