@@ -15,6 +15,7 @@ use redis::{
 };
 
 use crate::config::Config;
+use crate::notices::Notices;
 use crate::scripts::Mode;
 use crate::{Error, keys::Keys};
 
@@ -30,6 +31,7 @@ struct Inner {
     client: Client,
     address: String,
     commands: Link,
+    notices: Notices,
     errors: Arc<AtomicU64>,
 }
 
@@ -57,9 +59,15 @@ impl Queue {
         let errors = Arc::new(AtomicU64::new(0));
         let commands = Link::open(&client, &address, config, errors.clone()).await?;
         let keys = Keys::new(&config.prefix, config.shards);
-        let queue = Self {
-            inner: Arc::new(Inner { config: config.clone(), keys, client, address, commands, errors }),
+        let notices = {
+            let (client, address, errors) = (client.clone(), address.clone(), errors.clone());
+            let timeout = Duration::from_millis(config.connect_timeout_ms);
+            Notices::start(move || {
+                Box::pin(open_pubsub(client.clone(), address.clone(), errors.clone(), timeout))
+            })
         };
+        let inner = Inner { config: config.clone(), keys, client, address, commands, notices, errors };
+        let queue = Self { inner: Arc::new(inner) };
         queue.agree().await?;
         Ok(queue)
     }
@@ -132,16 +140,8 @@ impl Queue {
         Ok(Reader { connection, address: self.inner.address.clone(), errors: self.inner.errors.clone() })
     }
 
-    /// A connection that listens to channels.
-    pub(crate) async fn open_pubsub(&self) -> Result<redis::aio::PubSub, Error> {
-        let timeout = Duration::from_millis(self.inner.config.connect_timeout_ms);
-        match tokio::time::timeout(timeout, self.inner.client.get_async_pubsub()).await {
-            Ok(opened) => opened.map_err(|e| self.failed(&e)),
-            Err(_) => Err(Error::Unreachable {
-                address: self.inner.address.clone(),
-                reason: "no connection in time".to_owned(),
-            }),
-        }
+    pub(crate) fn notices(&self) -> &Notices {
+        &self.inner.notices
     }
 
     pub(crate) fn failed(&self, error: &redis::RedisError) -> Error {
@@ -178,6 +178,21 @@ impl Queue {
         }
         Ok(())
     }
+}
+
+/// A connection that listens to channels.
+async fn open_pubsub(
+    client: Client,
+    address: String,
+    errors: Arc<AtomicU64>,
+    timeout: Duration,
+) -> Result<redis::aio::PubSub, Error> {
+    let opened = match tokio::time::timeout(timeout, client.get_async_pubsub()).await {
+        Ok(opened) => opened.map_err(|e| Error::from_redis(&address, &e)),
+        Err(_) => Err(Error::Unreachable { address, reason: "no connection in time".to_owned() }),
+    };
+    errors.fetch_add(u64::from(opened.is_err()), Ordering::Relaxed);
+    opened
 }
 
 /// A shared, self-healing connection for commands that answer at once.

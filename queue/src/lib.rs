@@ -16,6 +16,7 @@ mod ids;
 mod inspect;
 mod keys;
 mod lease;
+mod notices;
 mod presence;
 mod reply;
 mod results;

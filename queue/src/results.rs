@@ -1,19 +1,17 @@
 //! Reading outcomes: by job, by range, and as a stream while the batch still runs.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{FutureExt, StreamExt};
 use puzzled_solver::{OutcomeKind, Outcomes};
 use redis::Value;
-use redis::aio::PubSubStream;
 
 use crate::connection::Queue;
 use crate::consumer::SCRIPT_ITEMS_MAX;
 use crate::ids::{BatchId, JobId};
 use crate::inspect::{BatchStatus, decode_status, status_call};
+use crate::notices::Listener;
 use crate::wire::{self, Solved};
 use crate::{Error, scripts};
 
@@ -166,7 +164,7 @@ pub struct Follow {
     /// Chunks read ahead.
     ahead: u64,
     ready: BTreeMap<u64, Bytes>,
-    notices: Option<Pin<Box<PubSubStream>>>,
+    notices: Option<Listener>,
     status: Option<BatchStatus>,
     collected: VecDeque<u64>,
 }
@@ -186,7 +184,7 @@ impl Follow {
             if self.at_end() {
                 return Ok(None);
             }
-            self.wait().await?;
+            self.wait().await;
         }
     }
 
@@ -276,9 +274,7 @@ impl Follow {
     async fn look(&mut self) -> Result<(), Error> {
         // Subscribed before looking: what is recorded after the look is announced.
         if self.notices.is_none() && self.status.is_some() && !self.at_end() {
-            let mut pubsub = self.queue.open_pubsub().await?;
-            pubsub.subscribe(self.queue.keys().notice(self.id)).await.map_err(|e| self.queue.failed(&e))?;
-            self.notices = Some(Box::pin(pubsub.into_on_message()));
+            self.notices = Some(self.queue.listen(self.id).await?);
         }
         // The next chunk, and those after it that have not come yet.
         let unread: Vec<u64> =
@@ -293,20 +289,11 @@ impl Follow {
         Ok(())
     }
 
-    async fn wait(&mut self) -> Result<(), Error> {
-        let Some(notices) = &mut self.notices else {
-            // First round: subscribe, then look again.
-            return Ok(());
-        };
-        match tokio::time::timeout(SILENCE_MAX, notices.next()).await {
-            Ok(Some(_)) => {
-                // One look serves all that was announced so far.
-                while let Some(Some(_)) = notices.next().now_or_never() {}
-            }
-            // The connection ended: subscribe anew.
-            Ok(None) => self.notices = None,
-            Err(_) => {}
+    async fn wait(&mut self) {
+        // In the first round there is no subscription yet: look again, with one.
+        if let Some(notices) = &self.notices {
+            // Silence is no error: the look that follows finds what a lost notice would have said.
+            drop(tokio::time::timeout(SILENCE_MAX, notices.heard()).await);
         }
-        Ok(())
     }
 }

@@ -1,0 +1,200 @@
+//! Notices: one subscribed connection a process, shared by everybody who waits for a batch.
+//!
+//! A notice only says "look again"; it may be lost with its connection, so whoever waits also looks by itself now and
+//! then. After a reconnect everybody is woken once, for what was said meanwhile.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use redis::aio::{PubSubSink, PubSubStream};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use crate::Error;
+use crate::connection::Queue;
+
+/// A place to ask for notices. Its task lives as long as the queue handle.
+pub(crate) struct Notices {
+    asks: mpsc::UnboundedSender<Ask>,
+}
+
+enum Ask {
+    Listen { channel: String, bell: Arc<Notify>, done: oneshot::Sender<Result<(), Error>> },
+    Leave { channel: String, bell: Arc<Notify> },
+}
+
+/// Hears what is said on one channel. Dropping it ends the subscription when nobody else listens there.
+pub(crate) struct Listener {
+    channel: String,
+    bell: Arc<Notify>,
+    asks: mpsc::UnboundedSender<Ask>,
+}
+
+impl Listener {
+    /// Waits for the next notice; several that came meanwhile count as one.
+    pub(crate) async fn heard(&self) {
+        self.bell.notified().await;
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // A closed channel means that the hub is gone, and the subscription with it.
+        drop(self.asks.send(Ask::Leave { channel: self.channel.clone(), bell: self.bell.clone() }));
+    }
+}
+
+impl Notices {
+    /// The hub; its task is started on first use within a runtime.
+    pub(crate) fn start(open: impl Fn() -> OpenFuture + Send + Sync + 'static) -> Self {
+        let (asks, inbox) = mpsc::unbounded_channel();
+        tokio::spawn(hub(inbox, open));
+        Self { asks }
+    }
+
+    /// Subscribes, and returns once Redis has confirmed it: from then on no notice is missed.
+    pub(crate) async fn listen(&self, channel: String) -> Result<Listener, Error> {
+        let bell = Arc::new(Notify::new());
+        let (done, answer) = oneshot::channel();
+        let listener = Listener { channel: channel.clone(), bell: bell.clone(), asks: self.asks.clone() };
+        let gone = || Error::Malformed("the notice hub ended".to_owned());
+        self.asks.send(Ask::Listen { channel, bell, done }).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())??;
+        Ok(listener)
+    }
+}
+
+/// A future that opens a subscribed connection.
+pub(crate) type OpenFuture =
+    std::pin::Pin<Box<dyn Future<Output = Result<redis::aio::PubSub, Error>> + Send>>;
+
+async fn hub(mut inbox: mpsc::UnboundedReceiver<Ask>, open: impl Fn() -> OpenFuture + Send + Sync) {
+    let mut connection: Option<(PubSubSink, PubSubStream)> = None;
+    let mut listeners: HashMap<String, Vec<Arc<Notify>>> = HashMap::new();
+    loop {
+        let ask = match &mut connection {
+            None => inbox.recv().await,
+            Some((_, stream)) => tokio::select! {
+                ask = inbox.recv() => ask,
+                message = stream.next() => {
+                    match message {
+                        Some(message) => {
+                            for bell in listeners.get(message.get_channel_name()).into_iter().flatten() {
+                                bell.notify_one();
+                            }
+                        }
+                        None => connection = reconnect(&open, &listeners).await,
+                    }
+                    continue;
+                }
+            },
+        };
+        match ask {
+            None => return,
+            Some(Ask::Leave { channel, bell }) => {
+                leave(&mut connection, &mut listeners, &channel, &bell).await
+            }
+            Some(Ask::Listen { channel, bell, done }) => {
+                let answer = listen(&open, &mut connection, &listeners, &channel).await;
+                if answer.is_ok() {
+                    listeners.entry(channel).or_default().push(bell);
+                }
+                // Whoever asked may have gone meanwhile; its Leave is on the way.
+                drop(done.send(answer));
+            }
+        }
+    }
+}
+
+async fn listen(
+    open: &(impl Fn() -> OpenFuture + Sync),
+    connection: &mut Option<(PubSubSink, PubSubStream)>,
+    listeners: &HashMap<String, Vec<Arc<Notify>>>,
+    channel: &str,
+) -> Result<(), Error> {
+    if listeners.contains_key(channel) && connection.is_some() {
+        return Ok(());
+    }
+    if connection.is_none() {
+        *connection = Some(open().await?.split());
+        resubscribe(connection, listeners).await;
+    }
+    match connection {
+        Some((sink, _)) => match sink.subscribe(channel).await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                *connection = None;
+                Err(Error::Unreachable { address: "notices".to_owned(), reason: error.to_string() })
+            }
+        },
+        None => Err(Error::Unreachable {
+            address: "notices".to_owned(),
+            reason: "the connection broke".to_owned(),
+        }),
+    }
+}
+
+async fn leave(
+    connection: &mut Option<(PubSubSink, PubSubStream)>,
+    listeners: &mut HashMap<String, Vec<Arc<Notify>>>,
+    channel: &str,
+    bell: &Arc<Notify>,
+) {
+    let Some(bells) = listeners.get_mut(channel) else { return };
+    bells.retain(|other| !Arc::ptr_eq(other, bell));
+    if bells.is_empty() {
+        listeners.remove(channel);
+        if let Some((sink, _)) = connection
+            && sink.unsubscribe(channel).await.is_err()
+        {
+            *connection = None;
+        }
+    }
+}
+
+/// One try at a new connection; without one the listeners fall back to looking by themselves, and the next who
+/// asks tries again.
+async fn reconnect(
+    open: &(impl Fn() -> OpenFuture + Sync),
+    listeners: &HashMap<String, Vec<Arc<Notify>>>,
+) -> Option<(PubSubSink, PubSubStream)> {
+    if listeners.is_empty() {
+        return None;
+    }
+    let mut pause = std::time::Duration::from_millis(50);
+    for _ in 0..8 {
+        if let Ok(opened) = open().await {
+            let mut connection = Some(opened.split());
+            resubscribe(&mut connection, listeners).await;
+            if connection.is_some() {
+                return connection;
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+    }
+    None
+}
+
+async fn resubscribe(
+    connection: &mut Option<(PubSubSink, PubSubStream)>,
+    listeners: &HashMap<String, Vec<Arc<Notify>>>,
+) {
+    for (channel, bells) in listeners {
+        let Some((sink, _)) = connection else { return };
+        if sink.subscribe(channel).await.is_err() {
+            *connection = None;
+            return;
+        }
+        for bell in bells {
+            bell.notify_one();
+        }
+    }
+}
+
+impl Queue {
+    /// Listens to a batch.
+    pub(crate) async fn listen(&self, id: crate::BatchId) -> Result<Listener, Error> {
+        self.notices().listen(self.keys().notice(id)).await
+    }
+}
