@@ -7,7 +7,7 @@ use bytes::Bytes;
 use puzzled_solver::OutcomeKind;
 
 use crate::Error;
-use crate::connection::Queue;
+use crate::connection::{Operation, Queue};
 use crate::consumer::Claimed;
 use crate::ids::BatchId;
 use crate::keys::{GROUP, StreamId};
@@ -79,7 +79,7 @@ impl Queue {
         }
         let answers: Vec<redis::Value> = self
             .link()
-            .run_text(|mode| {
+            .run_text(Operation::Complete, |mode| {
                 debug_assert_eq!(mode, Mode::Text);
                 let mut pipe = redis::pipe();
                 pipe.atomic();
@@ -130,7 +130,7 @@ impl Queue {
         let key = self.keys().stream(stream);
         for part in chunks.chunks(crate::consumer::SCRIPT_ITEMS_MAX) {
             self.link()
-                .run::<()>(|_| {
+                .run::<()>(Operation::Complete, |_| {
                     let mut pipe = redis::pipe();
                     pipe.atomic();
                     for cmd in [&["XDEL", key.as_str()][..], &["XACK", key.as_str(), GROUP][..]] {

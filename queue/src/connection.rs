@@ -4,8 +4,10 @@
 //! renewal never waits behind a payload, and one of its own per blocking reader (`Reader`).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use puzzled_service::metrics::RedisMetrics;
 
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
@@ -32,7 +34,7 @@ struct Inner {
     address: String,
     commands: Link,
     notices: Notices,
-    errors: Arc<AtomicU64>,
+    telemetry: Arc<Telemetry>,
 }
 
 impl Queue {
@@ -42,6 +44,14 @@ impl Queue {
     /// [`Error::Setting`] for settings that cannot work, [`Error::Incompatible`] when the installation was set up
     /// with another number of shards or a newer protocol, else what Redis said.
     pub async fn connect(config: &Config) -> Result<Self, Error> {
+        Self::connect_with(config, None).await
+    }
+
+    /// As [`Queue::connect`], and counts what happens in metrics registered for [`Operation::NAMES`].
+    ///
+    /// # Errors
+    /// As [`Queue::connect`].
+    pub async fn connect_with(config: &Config, metrics: Option<RedisMetrics>) -> Result<Self, Error> {
         config.validate()?;
         let bad_url = |e: redis::RedisError| Error::Setting {
             key: "redis.url",
@@ -56,17 +66,17 @@ impl Queue {
         // The address, unlike the URL, holds no password.
         let address = info.addr().to_string();
         let client = Client::open(info).map_err(bad_url)?;
-        let errors = Arc::new(AtomicU64::new(0));
-        let commands = Link::open(&client, &address, config, errors.clone()).await?;
+        let telemetry = Arc::new(Telemetry { metrics, broken: AtomicBool::new(false) });
+        let commands = Link::open(&client, &address, config, telemetry.clone()).await?;
         let keys = Keys::new(&config.prefix, config.shards);
         let notices = {
-            let (client, address, errors) = (client.clone(), address.clone(), errors.clone());
+            let (client, address, telemetry) = (client.clone(), address.clone(), telemetry.clone());
             let timeout = Duration::from_millis(config.connect_timeout_ms);
             Notices::start(move || {
-                Box::pin(open_pubsub(client.clone(), address.clone(), errors.clone(), timeout))
+                Box::pin(open_pubsub(client.clone(), address.clone(), telemetry.clone(), timeout))
             })
         };
-        let inner = Inner { config: config.clone(), keys, client, address, commands, notices, errors };
+        let inner = Inner { config: config.clone(), keys, client, address, commands, notices, telemetry };
         let queue = Self { inner: Arc::new(inner) };
         queue.agree().await?;
         Ok(queue)
@@ -97,17 +107,12 @@ impl Queue {
         &self.inner.address
     }
 
-    /// How many calls to Redis have failed so far in this process.
-    pub fn errors(&self) -> u64 {
-        self.inner.errors.load(Ordering::Relaxed)
-    }
-
     /// One round trip; red readiness is built on it.
     ///
     /// # Errors
     /// What Redis said.
     pub async fn ping(&self) -> Result<(), Error> {
-        self.link().run(|_| redis::pipe().cmd("PING").ignore().clone()).await
+        self.link().run(Operation::Inspect, |_| redis::pipe().cmd("PING").ignore().clone()).await
     }
 
     pub(crate) fn keys(&self) -> &Keys {
@@ -121,7 +126,7 @@ impl Queue {
     /// A further connection for commands.
     pub(crate) async fn open_link(&self) -> Result<Link, Error> {
         let inner = &self.inner;
-        Link::open(&inner.client, &inner.address, &inner.config, inner.errors.clone()).await
+        Link::open(&inner.client, &inner.address, &inner.config, inner.telemetry.clone()).await
     }
 
     /// A connection for blocking reads.
@@ -136,17 +141,16 @@ impl Queue {
             .client
             .get_multiplexed_async_connection_with_config(&config)
             .await
-            .map_err(|e| self.failed(&e))?;
-        Ok(Reader { connection, address: self.inner.address.clone(), errors: self.inner.errors.clone() })
+            .map_err(|e| self.inner.telemetry.failed(Operation::Claim, &self.inner.address, &e))?;
+        Ok(Reader {
+            connection,
+            address: self.inner.address.clone(),
+            telemetry: self.inner.telemetry.clone(),
+        })
     }
 
     pub(crate) fn notices(&self) -> &Notices {
         &self.inner.notices
-    }
-
-    pub(crate) fn failed(&self, error: &redis::RedisError) -> Error {
-        self.inner.errors.fetch_add(1, Ordering::Relaxed);
-        Error::from_redis(&self.inner.address, error)
     }
 
     /// Writes down, or compares, what all processes of the installation must agree on.
@@ -155,7 +159,7 @@ impl Queue {
         let (key, shards) = (self.keys().meta(), self.keys().shards());
         let (protocol, found): (u32, u16) = self
             .link()
-            .run(|_| {
+            .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HSETNX").arg(&key).arg("protocol").arg(PROTOCOL).ignore();
                 pipe.cmd("HSETNX").arg(&key).arg("shards").arg(shards).ignore();
@@ -184,14 +188,14 @@ impl Queue {
 async fn open_pubsub(
     client: Client,
     address: String,
-    errors: Arc<AtomicU64>,
+    telemetry: Arc<Telemetry>,
     timeout: Duration,
 ) -> Result<redis::aio::PubSub, Error> {
     let opened = match tokio::time::timeout(timeout, client.get_async_pubsub()).await {
         Ok(opened) => opened.map_err(|e| Error::from_redis(&address, &e)),
         Err(_) => Err(Error::Unreachable { address, reason: "no connection in time".to_owned() }),
     };
-    errors.fetch_add(u64::from(opened.is_err()), Ordering::Relaxed);
+    telemetry.count(Operation::Read, opened.as_ref().err());
     opened
 }
 
@@ -200,7 +204,7 @@ async fn open_pubsub(
 pub(crate) struct Link {
     manager: ConnectionManager,
     address: String,
-    errors: Arc<AtomicU64>,
+    telemetry: Arc<Telemetry>,
 }
 
 impl Link {
@@ -208,7 +212,7 @@ impl Link {
         client: &Client,
         address: &str,
         config: &Config,
-        errors: Arc<AtomicU64>,
+        telemetry: Arc<Telemetry>,
     ) -> Result<Self, Error> {
         let settings = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(Duration::from_millis(config.connect_timeout_ms)))
@@ -218,29 +222,124 @@ impl Link {
         let manager = ConnectionManager::new_with_config(client.clone(), settings)
             .await
             .map_err(|e| Error::from_redis(address, &e))?;
-        Ok(Self { manager, address: address.to_owned(), errors })
+        Ok(Self { manager, address: address.to_owned(), telemetry })
     }
 
     /// Sends a pipeline in one write and reads its answers. `build` is called again, in [`Mode::Text`], when the
     /// server has forgotten a script: everything in the pipeline must bear repetition.
-    pub(crate) async fn run<T: FromRedisValue>(&self, build: impl Fn(Mode) -> Pipeline) -> Result<T, Error> {
-        match build(Mode::Hash).query_async(&mut self.manager.clone()).await {
-            Err(e) if lacks_only_scripts(&e) => self.run_text(build).await,
-            answer => answer.map_err(|e| self.failed(&e)),
+    pub(crate) async fn run<T: FromRedisValue>(
+        &self,
+        operation: Operation,
+        build: impl Fn(Mode) -> Pipeline,
+    ) -> Result<T, Error> {
+        let started = Instant::now();
+        let mut answer = build(Mode::Hash).query_async(&mut self.manager.clone()).await;
+        if answer.as_ref().is_err_and(lacks_only_scripts) {
+            answer = build(Mode::Text).query_async(&mut self.manager.clone()).await;
         }
+        self.telemetry.finish(operation, &self.address, started, answer)
     }
 
     /// Like [`Link::run`] with the scripts' text from the start.
     pub(crate) async fn run_text<T: FromRedisValue>(
         &self,
+        operation: Operation,
         build: impl Fn(Mode) -> Pipeline,
     ) -> Result<T, Error> {
-        build(Mode::Text).query_async(&mut self.manager.clone()).await.map_err(|e| self.failed(&e))
+        let started = Instant::now();
+        let answer = build(Mode::Text).query_async(&mut self.manager.clone()).await;
+        self.telemetry.finish(operation, &self.address, started, answer)
+    }
+}
+
+/// What we ask of Redis, as metrics tell it apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// Opening batches, adding chunks, cancelling.
+    Submit,
+    /// Reading streams for work.
+    Claim,
+    /// Reading payloads.
+    Fetch,
+    /// Recording outcomes.
+    Complete,
+    /// Extending leases, learning of cancelled batches.
+    Renew,
+    /// Taking over expired leases.
+    Reclaim,
+    /// Handing back.
+    Release,
+    /// Reading outcomes.
+    Read,
+    /// Looking without changing.
+    Inspect,
+    /// Saying who is there.
+    Presence,
+    /// Cleaning up.
+    Sweep,
+    /// The yardstick of the benchmark.
+    Other,
+}
+
+impl Operation {
+    /// The label values, in the order of the variants.
+    pub const NAMES: [&'static str; 12] = [
+        "submit", "claim", "fetch", "complete", "renew", "reclaim", "release", "read", "inspect", "presence",
+        "sweep", "other",
+    ];
+}
+
+/// What all connections of a process tell their metrics.
+struct Telemetry {
+    metrics: Option<RedisMetrics>,
+    /// Whether the last call failed for want of a connection.
+    broken: AtomicBool,
+}
+
+impl Telemetry {
+    fn finish<T>(
+        &self,
+        operation: Operation,
+        address: &str,
+        started: Instant,
+        answer: redis::RedisResult<T>,
+    ) -> Result<T, Error> {
+        match answer {
+            Ok(value) => {
+                if let Some(metrics) = &self.metrics {
+                    metrics.operations[operation as usize].seconds.observe(started.elapsed());
+                }
+                self.count(operation, None);
+                Ok(value)
+            }
+            Err(error) => Err(self.failed(operation, address, &error)),
+        }
     }
 
-    fn failed(&self, error: &redis::RedisError) -> Error {
-        self.errors.fetch_add(1, Ordering::Relaxed);
-        Error::from_redis(&self.address, error)
+    fn failed(&self, operation: Operation, address: &str, error: &redis::RedisError) -> Error {
+        let error = Error::from_redis(address, error);
+        self.count(operation, Some(&error));
+        error
+    }
+
+    fn count(&self, operation: Operation, error: Option<&Error>) {
+        match error {
+            // The first success after a break means that a connection was made again.
+            None if self.broken.load(Ordering::Relaxed) && self.broken.swap(false, Ordering::Relaxed) => {
+                if let Some(metrics) = &self.metrics {
+                    metrics.reconnects.inc();
+                }
+            }
+            None => {}
+            Some(error) => {
+                if matches!(error, Error::Unreachable { .. }) {
+                    self.broken.store(true, Ordering::Relaxed);
+                }
+                if let Some(metrics) = &self.metrics {
+                    metrics.operations[operation as usize].errors.inc();
+                }
+            }
+        }
     }
 }
 
@@ -248,28 +347,27 @@ impl Link {
 pub(crate) struct Reader {
     connection: MultiplexedConnection,
     address: String,
-    errors: Arc<AtomicU64>,
+    telemetry: Arc<Telemetry>,
 }
 
 impl Reader {
     /// Sends a command and waits at most `deadline`. After an error the connection must be thrown away.
     pub(crate) async fn query(&mut self, cmd: &redis::Cmd, deadline: Duration) -> Result<Value, Error> {
+        let failed = |e: redis::RedisError| self.telemetry.failed(Operation::Claim, &self.address, &e);
         match tokio::time::timeout(deadline, self.connection.req_packed_command(cmd)).await {
-            Ok(Ok(Value::ServerError(error))) => Err(self.failed(&error.into())),
-            Ok(answer) => answer.map_err(|e| self.failed(&e)),
+            Ok(Ok(Value::ServerError(error))) => Err(failed(error.into())),
+            Ok(answer) => {
+                let answer = answer.map_err(failed)?;
+                self.telemetry.count(Operation::Claim, None);
+                Ok(answer)
+            }
             Err(_) => {
-                self.errors.fetch_add(1, Ordering::Relaxed);
-                Err(Error::Unreachable {
-                    address: self.address.clone(),
-                    reason: "no answer in time".to_owned(),
-                })
+                let reason = "no answer in time".to_owned();
+                let error = Error::Unreachable { address: self.address.clone(), reason };
+                self.telemetry.count(Operation::Claim, Some(&error));
+                Err(error)
             }
         }
-    }
-
-    fn failed(&self, error: &redis::RedisError) -> Error {
-        self.errors.fetch_add(1, Ordering::Relaxed);
-        Error::from_redis(&self.address, error)
     }
 }
 

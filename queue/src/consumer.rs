@@ -12,7 +12,7 @@ use std::time::Duration;
 use puzzled_solver::Kind;
 use redis::Value;
 
-use crate::connection::{Queue, Reader, is_no_group};
+use crate::connection::{Operation, Queue, Reader, is_no_group};
 use crate::ids::{BatchId, ChunkRef, Priority};
 use crate::keys::{GROUP, StreamId};
 use crate::{Error, reply, scripts};
@@ -219,7 +219,7 @@ impl Consumer {
             let (entries,): (Value,) = self
                 .queue
                 .link()
-                .run(|_| {
+                .run(Operation::Claim, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("XCLAIM").arg(&stream.key).arg(GROUP).arg(&self.name).arg(0);
                     for entry in &ghosts {
@@ -269,7 +269,7 @@ impl Queue {
             }
             let answer = self
                 .link()
-                .run::<(Value,)>(|_| {
+                .run::<(Value,)>(Operation::Reclaim, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("XAUTOCLAIM").arg(&key).arg(GROUP).arg(consumer).arg(self.config().lease_ms);
                     pipe.arg(&cursor).arg("COUNT").arg(wanted);
@@ -311,7 +311,7 @@ impl Queue {
         let mut lost = Vec::new();
         for part in entries.chunks(SCRIPT_ITEMS_MAX) {
             let (gone,): (Vec<String>,) = link
-                .run(|mode| {
+                .run(Operation::Renew, |mode| {
                     let mut pipe = redis::pipe();
                     scripts::RENEW.call(&mut pipe, mode, &[&key]).arg(GROUP).arg(consumer);
                     for entry in part {
@@ -343,7 +343,7 @@ impl Queue {
                 }
                 let (count,): (u64,) = self
                     .link()
-                    .run(|mode| {
+                    .run(Operation::Release, |mode| {
                         let mut pipe = redis::pipe();
                         scripts::RELEASE
                             .call(&mut pipe, mode, &[&key])
@@ -372,7 +372,7 @@ impl Queue {
         let key = self.keys().stream(stream);
         let answer: Result<(i64,), Error> = self
             .link()
-            .run(|mode| {
+            .run(Operation::Release, |mode| {
                 let mut pipe = redis::pipe();
                 scripts::FORGET.call(&mut pipe, mode, &[&key]).arg(GROUP).arg(consumer);
                 pipe
@@ -390,7 +390,7 @@ impl Queue {
         let key = self.keys().stream(stream);
         let answer: Result<(Value,), Error> = self
             .link()
-            .run(|_| {
+            .run(Operation::Claim, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("XPENDING")
                     .arg(&key)
@@ -417,7 +417,7 @@ impl Queue {
     pub(crate) async fn create_group(&self, key: &str) -> Result<(), Error> {
         let made: Result<(), Error> = self
             .link()
-            .run(|_| {
+            .run(Operation::Claim, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("XGROUP").arg("CREATE").arg(key).arg(GROUP).arg("0").arg("MKSTREAM").ignore();
                 pipe
@@ -436,7 +436,7 @@ impl Queue {
             tracing::error!(stream = %key, %entry, "dropped an entry that does not follow docs/protocol.md");
             let entry = entry.to_string();
             self.link()
-                .run::<()>(|_| {
+                .run::<()>(Operation::Claim, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("XACK").arg(&key).arg(GROUP).arg(&entry).ignore();
                     pipe.cmd("XDEL").arg(&key).arg(&entry).ignore();

@@ -3,7 +3,7 @@
 use puzzled_solver::{Kind, OutcomeKind, Task};
 use redis::Value;
 
-use crate::connection::{Queue, is_no_group};
+use crate::connection::{Operation, Queue, is_no_group};
 use crate::ids::{BatchId, Priority};
 use crate::keys::{GROUP, StreamId};
 use crate::submit::depth_field;
@@ -117,7 +117,7 @@ impl Queue {
     pub async fn status(&self, id: BatchId) -> Result<BatchStatus, Error> {
         let (value,): (Value,) = self
             .link()
-            .run(|_| {
+            .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 status_call(self, &mut pipe, id);
                 pipe
@@ -136,7 +136,7 @@ impl Queue {
             let key = self.keys().batches(shard);
             let (rows,): (Vec<(String, f64)>,) = self
                 .link()
-                .run(|_| {
+                .run(Operation::Inspect, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("ZREVRANGE").arg(&key).arg(0).arg(count.saturating_sub(1)).arg("WITHSCORES");
                     pipe
@@ -155,7 +155,7 @@ impl Queue {
         }
         let values: Vec<Value> = self
             .link()
-            .run(|_| {
+            .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 for (_, id) in &ids {
                     status_call(self, &mut pipe, *id);
@@ -175,7 +175,7 @@ impl Queue {
         let (batch, layout) = (self.keys().batch(id), self.keys().layout(id));
         let (record, before, after): (Vec<Option<String>>, Vec<String>, Vec<String>) = self
             .link()
-            .run(|_| {
+            .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HMGET").arg(&batch).arg("submitted").arg("layout");
                 pipe.cmd("ZREVRANGEBYSCORE").arg(&layout).arg(index).arg(0).arg("LIMIT").arg(0).arg(1);
@@ -231,7 +231,7 @@ impl Queue {
             (self.keys().stream(stream), self.keys().depth(stream.shard), depth_field(stream));
         let (jobs, chunks): (Vec<Option<i64>>, u64) = self
             .link()
-            .run(|_| {
+            .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HMGET").arg(&depth).arg(format!("{field}:waiting")).arg(format!("{field}:running"));
                 pipe.cmd("XLEN").arg(&key);
@@ -253,7 +253,7 @@ impl Queue {
         }
         let groups: Result<(Value,), Error> = self
             .link()
-            .run(|_| {
+            .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("XINFO").arg("GROUPS").arg(&key);
                 pipe
@@ -278,7 +278,7 @@ impl Queue {
         }
         let (time, next): (Vec<u64>, Value) = self
             .link()
-            .run(|_| {
+            .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("TIME");
                 pipe.cmd("XRANGE").arg(&key).arg(format!("({delivered}")).arg("+").arg("COUNT").arg(1);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use redis::Value;
 
-use crate::connection::{Link, Queue};
+use crate::connection::{Link, Operation, Queue};
 use crate::consumer::{Claimed, EntryId};
 use crate::ids::BatchId;
 use crate::keys::StreamId;
@@ -197,7 +197,7 @@ impl Leases {
     async fn begin(&self, stream: StreamId, ends: &[(BatchId, u64)]) -> Result<Vec<bool>, Error> {
         let (wanted,): (Vec<i64>,) = self
             .link
-            .run(|mode| {
+            .run(Operation::Renew, |mode| {
                 let mut pipe = redis::pipe();
                 begin_call(&self.queue, &mut pipe, mode, stream, ends);
                 pipe
@@ -283,7 +283,7 @@ impl Queue {
         let ends: Vec<(BatchId, u64)> = batches.iter().map(|(id, end, _)| (*id, *end)).collect();
         let answers: Vec<Value> = self
             .link()
-            .run(|mode| {
+            .run(Operation::Fetch, |mode| {
                 let mut pipe = redis::pipe();
                 begin_call(self, &mut pipe, mode, stream, &ends);
                 for (batch, _, places) in &batches {

@@ -29,7 +29,7 @@ mod yardstick;
 
 pub use complete::{CHUNKS_PER_CALL_MAX, Completed, Recorded};
 pub use config::Config;
-pub use connection::Queue;
+pub use connection::{Operation, Queue};
 pub use consumer::{Claimed, Consumer, EntryId, Reclaimed};
 pub use doctor::{Finding, Verdict};
 pub use error::Error;

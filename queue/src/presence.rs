@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::connection::Queue;
+use crate::connection::{Operation, Queue};
 
 /// How long after its last word a worker counts as alive, in ms.
 pub const ALIVE_MS: u64 = 5_000;
@@ -46,7 +46,7 @@ impl Queue {
             .map_err(|e| Error::Malformed(e.to_string()))?;
         let key = self.keys().workers();
         self.link()
-            .run(|_| {
+            .run(Operation::Presence, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HSET").arg(&key).arg(&presence.worker).arg(&text).ignore();
                 pipe
@@ -61,7 +61,7 @@ impl Queue {
     pub async fn depart(&self, worker: &str) -> Result<(), Error> {
         let key = self.keys().workers();
         self.link()
-            .run(|_| {
+            .run(Operation::Presence, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HDEL").arg(&key).arg(worker).ignore();
                 pipe
@@ -98,7 +98,8 @@ impl Queue {
     /// # Errors
     /// What Redis said.
     pub async fn server_ms(&self) -> Result<u64, Error> {
-        let (time,): (Vec<u64>,) = self.link().run(|_| redis::pipe().cmd("TIME").clone()).await?;
+        let (time,): (Vec<u64>,) =
+            self.link().run(Operation::Presence, |_| redis::pipe().cmd("TIME").clone()).await?;
         match time[..] {
             [seconds, micros] => Ok(seconds * 1000 + micros / 1000),
             _ => Err(Error::Malformed(format!("unexpected answer to TIME: {time:?}"))),
@@ -109,7 +110,7 @@ impl Queue {
         let key = self.keys().workers();
         let (rows,): (Vec<String>,) = self
             .link()
-            .run(|_| {
+            .run(Operation::Presence, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HVALS").arg(&key);
                 pipe

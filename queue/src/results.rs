@@ -7,7 +7,7 @@ use bytes::Bytes;
 use puzzled_solver::{OutcomeKind, Outcomes};
 use redis::Value;
 
-use crate::connection::Queue;
+use crate::connection::{Operation, Queue};
 use crate::consumer::SCRIPT_ITEMS_MAX;
 use crate::ids::{BatchId, JobId};
 use crate::inspect::{BatchStatus, decode_status, status_call};
@@ -124,7 +124,7 @@ impl Queue {
         // that is recorded between the two reads for a cancelled one.
         let (status, stored): (Value, Vec<Option<Bytes>>) = self
             .link()
-            .run(|_| {
+            .run(Operation::Read, |_| {
                 let mut pipe = redis::pipe();
                 status_call(self, &mut pipe, id);
                 pipe.cmd("HMGET").arg(&result).arg(chunks);
@@ -138,7 +138,7 @@ impl Queue {
         let (batch, result, layout) = (self.keys().batch(id), self.keys().result(id), self.keys().layout(id));
         let (_found,): (i64,) = self
             .link()
-            .run(|mode| {
+            .run(Operation::Read, |mode| {
                 let mut pipe = redis::pipe();
                 scripts::COLLECT
                     .call(&mut pipe, mode, &[&batch, &result, &layout])

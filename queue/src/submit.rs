@@ -3,7 +3,7 @@
 use puzzled_solver::Task;
 use redis::Value;
 
-use crate::connection::Queue;
+use crate::connection::{Operation, Queue};
 use crate::ids::{BatchId, Priority};
 use crate::keys::StreamId;
 use crate::scripts;
@@ -61,7 +61,7 @@ impl Queue {
         let task = batch.task.to_string();
         let (answer,): (Vec<Value>,) = self
             .link()
-            .run(|mode| {
+            .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
                 scripts::CREATE
                     .call(&mut pipe, mode, &[&record, &index])
@@ -108,7 +108,7 @@ impl Queue {
         };
         let mut answers: Vec<Vec<Value>> = self
             .link()
-            .run(|mode| {
+            .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
                 if !chunks.is_empty() {
                     pipe.cmd("HSET").arg(&payload);
@@ -157,7 +157,7 @@ impl Queue {
         let field = depth_field(StreamId { shard, kind: status.task.kind(), priority: status.priority });
         let (count,): (i64,) = self
             .link()
-            .run(|mode| {
+            .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
                 scripts::CANCEL
                     .call(&mut pipe, mode, &[&depth, &record, &payload, &result, &layout])

@@ -3,7 +3,7 @@
 
 use redis::Value;
 
-use crate::connection::{Queue, is_no_group};
+use crate::connection::{Operation, Queue, is_no_group};
 use crate::ids::BatchId;
 use crate::keys::{GROUP, RELEASED, StreamId};
 use crate::{Error, reply, scripts};
@@ -47,7 +47,7 @@ impl Queue {
         let key = self.keys().stream(stream);
         let answer: Result<(Value,), Error> = self
             .link()
-            .run(|_| {
+            .run(Operation::Sweep, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("XINFO").arg("CONSUMERS").arg(&key).arg(GROUP);
                 pipe
@@ -82,7 +82,7 @@ impl Queue {
         loop {
             let ((next, rows),): ((u64, Vec<(String, f64)>),) = self
                 .link()
-                .run(|_| {
+                .run(Operation::Sweep, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("ZSCAN").arg(&index).arg(cursor).arg("COUNT").arg(100);
                     pipe
@@ -98,7 +98,7 @@ impl Queue {
                 ];
                 let (what,): (String,) = self
                     .link()
-                    .run(|mode| {
+                    .run(Operation::Sweep, |mode| {
                         let mut pipe = redis::pipe();
                         scripts::SWEEP
                             .call(&mut pipe, mode, &[&index, &keys[0], &keys[1], &keys[2], &keys[3]])

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use redis::Value;
 
 use crate::Error;
-use crate::connection::Queue;
+use crate::connection::{Operation, Queue};
 
 /// Connections at work at once: enough to keep Redis's one thread busy.
 const LANES: u64 = 3;
@@ -53,7 +53,7 @@ async fn raw_lane(
     let store = format!("{{{}:yardstick}}:store:{lane}", queue.config().prefix);
     queue.create_group(&stream).await?;
     for _ in 0..rounds {
-        link.run::<()>(|_| {
+        link.run::<()>(Operation::Other, |_| {
             let mut pipe = redis::pipe();
             for _ in 0..in_flight {
                 pipe.cmd("XADD").arg(&stream).arg("*").arg("p").arg(payload).ignore();
@@ -62,7 +62,7 @@ async fn raw_lane(
         })
         .await?;
         let (answer,): (Value,) = link
-            .run(|_| {
+            .run(Operation::Other, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("XREADGROUP")
                     .arg("GROUP")
@@ -80,7 +80,7 @@ async fn raw_lane(
             .into_iter()
             .filter_map(|row| crate::reply::items(row).first().map(crate::reply::text))
             .collect();
-        link.run::<()>(|_| {
+        link.run::<()>(Operation::Other, |_| {
             let mut pipe = redis::pipe();
             for (i, id) in ids.iter().enumerate() {
                 pipe.cmd("HSET").arg(&store).arg(i).arg(payload).ignore();
@@ -91,7 +91,7 @@ async fn raw_lane(
         })
         .await?;
         let (fetched,): (Vec<Value>,) = link
-            .run(|_| {
+            .run(Operation::Other, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HMGET").arg(&store).arg((0..ids.len()).collect::<Vec<_>>());
                 pipe.cmd("UNLINK").arg(&store).ignore();
@@ -100,7 +100,7 @@ async fn raw_lane(
             .await?;
         debug_assert_eq!(fetched.len(), ids.len());
     }
-    link.run::<()>(|_| {
+    link.run::<()>(Operation::Other, |_| {
         let mut pipe = redis::pipe();
         pipe.cmd("UNLINK").arg(&stream).arg(&store).ignore();
         pipe

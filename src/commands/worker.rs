@@ -62,7 +62,7 @@ pub(crate) async fn run(settings: &Settings) -> Result<(), Failure> {
         let stop = shutdown.stopping_now();
         tokio::spawn(admin::serve(listener, Routes::none(), registry.clone(), readiness, stop))
     });
-    let queue = super::connect(settings).await?;
+    let queue = super::connect_with(settings, Some(&registry)).await?;
     puzzled_worker::run(queue, &settings.worker, metrics, ready, shutdown.clone()).await?;
     shutdown.stop_now();
     if let Some(Ok(Err(error))) = match serving {

@@ -40,6 +40,15 @@ pub struct PoolResult {
 /// Makes the engine of a task; tests put broken ones here.
 pub type EngineFactory = fn(&Task) -> Box<dyn Engine>;
 
+/// Chunks of one task, to be solved side by side.
+struct Group<'a> {
+    task: Task,
+    /// Which chunks.
+    places: Vec<usize>,
+    /// Their lines, one chunk after the other.
+    lines: Vec<&'a [u8]>,
+}
+
 /// One thread's engines and scratch memory.
 pub(crate) struct Bench {
     worker: String,
@@ -56,15 +65,15 @@ impl Bench {
     /// Solves chunks side by side and returns one result each, in order.
     pub(crate) fn solve(&mut self, chunks: &[PoolChunk], stop: &AtomicBool) -> Vec<PoolResult> {
         let mut results: Vec<Option<PoolResult>> = vec![None; chunks.len()];
-        let mut groups: Vec<(Task, Vec<usize>, Vec<&[u8]>)> = Vec::new();
+        let mut groups: Vec<Group<'_>> = Vec::new();
         for (i, chunk) in chunks.iter().enumerate() {
             match PayloadReader::parse(&chunk.payload, chunk.jobs) {
-                Ok(mut read) => match groups.iter_mut().find(|(task, ..)| *task == read.task) {
-                    Some((_, places, lines)) => {
-                        places.push(i);
-                        lines.append(&mut read.lines);
+                Ok(mut read) => match groups.iter_mut().find(|group| group.task == read.task) {
+                    Some(group) => {
+                        group.places.push(i);
+                        group.lines.append(&mut read.lines);
                     }
-                    None => groups.push((read.task, vec![i], read.lines)),
+                    None => groups.push(Group { task: read.task, places: vec![i], lines: read.lines }),
                 },
                 Err(error) => {
                     tracing::error!(%error, first = chunk.first, jobs = chunk.jobs, "cannot read a chunk");
@@ -72,21 +81,20 @@ impl Bench {
                 }
             }
         }
-        for (task, places, lines) in groups {
-            self.solve_group(&task, chunks, &places, &lines, stop, &mut results);
+        for group in &groups {
+            self.solve_group(group, chunks, stop, &mut results);
         }
         results.into_iter().flatten().collect()
     }
 
     fn solve_group(
         &mut self,
-        task: &Task,
+        group: &Group<'_>,
         chunks: &[PoolChunk],
-        places: &[usize],
-        lines: &[&[u8]],
         stop: &AtomicBool,
         results: &mut [Option<PoolResult>],
     ) {
+        let Group { task, places, lines } = group;
         let started = Instant::now();
         let budget = Budget { nodes: 0, cancel: Some(stop) };
         let mut outcomes = std::mem::take(&mut self.outcomes);
