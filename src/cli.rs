@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use puzzled_service::Exit;
 
-use crate::commands::worker;
+use crate::commands::{bench, worker};
 
 /// A distributed job queue for puzzles.
 #[derive(Parser, Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Claim chunks, solve them on every core, record the outcomes.
     Worker(worker::WorkerArgs),
+    /// Measure this machine: queue throughput, CPU a puzzle, latency.
+    Bench(bench::BenchArgs),
 }
 
 impl Cli {
@@ -42,6 +44,7 @@ impl Cli {
     pub(crate) fn flags(&self) -> Vec<(String, String)> {
         let mut flags = match &self.command {
             Command::Worker(args) => args.flags(),
+            Command::Bench(_) => Vec::new(),
         };
         flags.extend(self.redis.iter().map(|url| ("redis.url".to_owned(), url.clone())));
         flags.extend(self.sets.iter().cloned());

@@ -41,6 +41,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     runtime.block_on(async {
         match &cli.command {
             Command::Worker(_) => commands::worker::run(&settings).await,
+            Command::Bench(args) => commands::bench::run(args).await,
         }
     })
 }

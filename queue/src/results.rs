@@ -267,7 +267,8 @@ impl Follow {
         Part { chunk, first, outcomes, facts }
     }
 
-    fn at_end(&self) -> bool {
+    /// Whether the input is complete and every part was handed out, as far as the last look showed.
+    pub fn at_end(&self) -> bool {
         self.status.as_ref().is_some_and(|s| s.closed && self.chunk >= s.chunks)
     }
 
@@ -289,7 +290,9 @@ impl Follow {
         Ok(())
     }
 
-    async fn wait(&mut self) {
+    /// Waits until it is worth looking again: something was recorded, or a second passed in silence. For callers
+    /// that have more to wait for than [`Follow::next`] knows of; dropping the future is safe.
+    pub async fn wait(&mut self) {
         // In the first round there is no subscription yet: look again, with one.
         if let Some(notices) = &self.notices {
             // Silence is no error: the look that follows finds what a lost notice would have said.

@@ -1,12 +1,12 @@
 //! Putting work on the queue: open a batch, add chunks, close it, cancel it.
 
 use puzzled_solver::Task;
-use redis::Value;
+use redis::{Pipeline, Value};
 
 use crate::connection::{Operation, Queue};
 use crate::ids::{BatchId, Priority};
 use crate::keys::StreamId;
-use crate::scripts;
+use crate::scripts::{self, Mode};
 use crate::wire::Payload;
 use crate::{Error, reply};
 
@@ -56,25 +56,15 @@ impl Queue {
     /// # Errors
     /// [`Error::Taken`] when the id belongs to a batch of another task or priority; else what Redis said.
     pub async fn create(&self, batch: &Batch) -> Result<Opened, Error> {
-        let (record, index) =
-            (self.keys().batch(batch.id), self.keys().batches(batch.id.shard(self.keys().shards())));
-        let task = batch.task.to_string();
         let (answer,): (Vec<Value>,) = self
             .link()
             .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
-                scripts::CREATE
-                    .call(&mut pipe, mode, &[&record, &index])
-                    .arg(1)
-                    .arg(batch.id.to_string())
-                    .arg(&task)
-                    .arg(batch.priority.name())
-                    .arg(&batch.label)
-                    .arg(u8::from(batch.keep))
-                    .arg(self.config().retention_s.saturating_mul(1000));
+                self.create_call(&mut pipe, mode, batch);
                 pipe
             })
             .await?;
+        let task = batch.task.to_string();
         match &answer[..] {
             [made] if reply::int(made) == Some(1) => Ok(Opened::New),
             [_, old_task, old_priority] => {
@@ -96,51 +86,33 @@ impl Queue {
     /// [`Error::Full`] adds nothing: wait and repeat. [`Error::Gap`] names the chunk to send next.
     /// [`Error::NoBatch`], [`Error::Cancelled`], [`Error::Closed`] are final. Else what Redis said.
     pub async fn enqueue(&self, batch: &Batch, chunks: &[NewChunk], close: bool) -> Result<u64, Error> {
-        let keys = self.keys();
-        let shard = batch.id.shard(keys.shards());
-        let stream = StreamId { shard, kind: batch.task.kind(), priority: batch.priority };
-        let (stream_key, depth, record) = (keys.stream(stream), keys.depth(shard), keys.batch(batch.id));
-        let (payload, result, layout) =
-            (keys.payload(batch.id), keys.result(batch.id), keys.layout(batch.id));
-        let limit = match self.config().depth_jobs_max {
-            0 => u64::MAX >> 12, // exact as a Lua number
-            limit => limit,
-        };
         let mut answers: Vec<Vec<Value>> = self
             .link()
             .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
-                if !chunks.is_empty() {
-                    pipe.cmd("HSET").arg(&payload);
-                    for chunk in chunks {
-                        pipe.arg(chunk.number).arg(&chunk.payload.bytes[..]);
-                    }
-                    pipe.ignore();
-                }
-                scripts::ENQUEUE
-                    .call(&mut pipe, mode, &[&stream_key, &depth, &record, &payload, &result, &layout])
-                    .arg(batch.id.to_string())
-                    .arg(keys.notice(batch.id))
-                    .arg(depth_field(stream))
-                    .arg(limit)
-                    .arg(u8::from(close));
-                for chunk in chunks {
-                    pipe.arg(chunk.number).arg(chunk.payload.jobs);
-                }
+                self.enqueue_call(&mut pipe, mode, batch, chunks, close);
                 pipe
             })
             .await?;
-        let answer = answers.pop().unwrap_or_default();
-        let number = || answer.get(1).and_then(reply::int).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-        match answer.first().map(reply::text).as_deref() {
-            Some("ok") => Ok(number()),
-            Some("full") => Err(Error::Full { unfinished: number(), limit }),
-            Some("gap" | "lost") => Err(Error::Gap { id: batch.id, expected: number() }),
-            Some("gone") => Err(Error::NoBatch(batch.id)),
-            Some("cancelled") => Err(Error::Cancelled(batch.id)),
-            Some("closed") => Err(Error::Closed(batch.id)),
-            _ => Err(reply::unexpected("enqueue", &answer)),
-        }
+        self.enqueued(batch.id, &answers.pop().unwrap_or_default())
+    }
+
+    /// Opens a batch under a fresh id, adds all its chunks and closes it, in one round trip: for the few puzzles
+    /// somebody waits for. `batch.id` must be fresh ([`Batch::new`]), since nothing here looks at a former owner.
+    ///
+    /// # Errors
+    /// As [`Queue::enqueue`].
+    pub async fn submit(&self, batch: &Batch, chunks: &[NewChunk]) -> Result<u64, Error> {
+        let mut answers: Vec<Vec<Value>> = self
+            .link()
+            .run(Operation::Submit, |mode| {
+                let mut pipe = redis::pipe();
+                self.create_call(&mut pipe, mode, batch);
+                self.enqueue_call(&mut pipe, mode, batch, chunks, true);
+                pipe
+            })
+            .await?;
+        self.enqueued(batch.id, &answers.pop().unwrap_or_default())
     }
 
     /// Cancels a batch: every job that has no outcome yet is recorded as cancelled, at once. Returns how many.
@@ -167,6 +139,66 @@ impl Queue {
             })
             .await?;
         u64::try_from(count).map_err(|_| Error::NoBatch(id))
+    }
+
+    fn create_call(&self, pipe: &mut Pipeline, mode: Mode, batch: &Batch) {
+        let keys = self.keys();
+        let (record, index) = (keys.batch(batch.id), keys.batches(batch.id.shard(keys.shards())));
+        scripts::CREATE
+            .call(pipe, mode, &[&record, &index])
+            .arg(1)
+            .arg(batch.id.to_string())
+            .arg(batch.task.to_string())
+            .arg(batch.priority.name())
+            .arg(&batch.label)
+            .arg(u8::from(batch.keep))
+            .arg(self.config().retention_s.saturating_mul(1000));
+    }
+
+    fn enqueue_call(&self, pipe: &mut Pipeline, mode: Mode, batch: &Batch, chunks: &[NewChunk], close: bool) {
+        let keys = self.keys();
+        let shard = batch.id.shard(keys.shards());
+        let stream = StreamId { shard, kind: batch.task.kind(), priority: batch.priority };
+        let (stream_key, depth, record) = (keys.stream(stream), keys.depth(shard), keys.batch(batch.id));
+        let (payload, result, layout) =
+            (keys.payload(batch.id), keys.result(batch.id), keys.layout(batch.id));
+        if !chunks.is_empty() {
+            pipe.cmd("HSET").arg(&payload);
+            for chunk in chunks {
+                pipe.arg(chunk.number).arg(&chunk.payload.bytes[..]);
+            }
+            pipe.ignore();
+        }
+        scripts::ENQUEUE
+            .call(pipe, mode, &[&stream_key, &depth, &record, &payload, &result, &layout])
+            .arg(batch.id.to_string())
+            .arg(keys.notice(batch.id))
+            .arg(depth_field(stream))
+            .arg(self.depth_limit())
+            .arg(u8::from(close));
+        for chunk in chunks {
+            pipe.arg(chunk.number).arg(chunk.payload.jobs);
+        }
+    }
+
+    fn depth_limit(&self) -> u64 {
+        match self.config().depth_jobs_max {
+            0 => u64::MAX >> 12, // exact as a Lua number
+            limit => limit,
+        }
+    }
+
+    fn enqueued(&self, id: BatchId, answer: &[Value]) -> Result<u64, Error> {
+        let number = || answer.get(1).and_then(reply::int).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        match answer.first().map(reply::text).as_deref() {
+            Some("ok") => Ok(number()),
+            Some("full") => Err(Error::Full { unfinished: number(), limit: self.depth_limit() }),
+            Some("gap" | "lost") => Err(Error::Gap { id, expected: number() }),
+            Some("gone") => Err(Error::NoBatch(id)),
+            Some("cancelled") => Err(Error::Cancelled(id)),
+            Some("closed") => Err(Error::Closed(id)),
+            _ => Err(reply::unexpected("enqueue", answer)),
+        }
     }
 }
 

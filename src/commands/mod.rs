@@ -1,5 +1,6 @@
 //! One file a subcommand: flags, wiring, nothing else.
 
+pub(crate) mod bench;
 pub(crate) mod worker;
 
 use prometheus::Registry;
