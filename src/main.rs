@@ -32,9 +32,9 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     let loaded = puzzled_service::settings::load::<Settings>(cli.settings_file(), &cli.flags())?;
     let settings = loaded.value;
     logging::init(&settings.log)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        // I/O only: solving has threads of its own.
-        .worker_threads(2)
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        // I/O only: solving has threads of its own. One thread, because every hop between threads costs more than
+        // the work that would be shared.
         .enable_all()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("cannot start the runtime: {e}")))?;
