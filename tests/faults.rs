@@ -1,0 +1,220 @@
+//! The main job under faults: workers killed, Redis killed and started again, while a file of puzzles goes through.
+//!
+//! Short in `make test`; `make soak` runs the same over a million puzzles (`SOAK_PUZZLES`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use puzzled_queue::{BatchStatus, Config, Queue};
+use puzzled_service::Url;
+use puzzled_solver::{Budget, OutcomeKind, Outcomes, Task};
+use tempfile::TempDir;
+
+const DEADLINE: Duration = Duration::from_secs(600);
+const LEASE_MS: u64 = 1_000;
+
+/// A Redis with an append-only file that can die and come back.
+struct Redis {
+    folder: TempDir,
+    process: Child,
+}
+
+impl Redis {
+    fn start() -> Self {
+        let folder = TempDir::new().expect("temporary folder");
+        let process = Self::spawn(folder.path());
+        Self { folder, process }
+    }
+
+    fn spawn(folder: &Path) -> Child {
+        let program =
+            puzzled_service::programs::find(&["redis-server", "valkey-server"]).expect("a server on PATH");
+        let socket = folder.join("redis.sock");
+        Command::new(program)
+            .args(["--port", "0", "--appendonly", "yes", "--save", "", "--unixsocket"])
+            .arg(&socket)
+            .arg("--dir")
+            .arg(folder)
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the server starts")
+    }
+
+    fn url(&self) -> String {
+        format!("redis+unix://{}", self.folder.path().join("redis.sock").display())
+    }
+
+    fn kill_and_start_again(&mut self) {
+        self.process.kill().expect("SIGKILL");
+        self.process.wait().expect("it ends");
+        self.process = Self::spawn(self.folder.path());
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// A process of ours that is killed with the test.
+struct Ours(Child);
+
+impl Ours {
+    fn start(redis: &Redis, arguments: &[&str]) -> Self {
+        let child = Command::new(env!("CARGO_BIN_EXE_puzzled"))
+            .current_dir(redis.folder.path())
+            .args(["--redis", &redis.url(), "--set", &format!("redis.lease_ms={LEASE_MS}")])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("puzzled starts");
+        Self(child)
+    }
+
+    fn worker(redis: &Redis) -> Self {
+        Self::start(redis, &["worker", "--threads", "1", "--listen", "", "--set", "log.level=error"])
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().expect("SIGKILL");
+        self.0.wait().expect("it ends");
+    }
+
+    /// Resident memory in kB.
+    fn rss_kb(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+        line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn puzzles() -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/sudoku17.txt");
+    let file = fs::read_to_string(path).expect("shipped data");
+    let count = std::env::var("SOAK_PUZZLES").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
+    file.lines().cycle().take(count).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// What a run without faults prints: the engine asked directly.
+fn expected(puzzles: &str) -> Vec<u8> {
+    let task: Task = "sudoku.solve".parse().expect("a task");
+    let mut engine = task.engine();
+    let mut text = Vec::new();
+    let lines: Vec<&[u8]> = puzzles.lines().map(str::as_bytes).collect();
+    for chunk in lines.chunks(1_024) {
+        let mut outcomes = Outcomes::new();
+        engine.solve(chunk, &Budget::unlimited(), &mut outcomes);
+        for outcome in outcomes.iter() {
+            assert_eq!(outcome.kind, OutcomeKind::Solved);
+            outcome.write_text(&mut text);
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
+fn check_identity(s: &BatchStatus) {
+    let (failed, cancelled) = (s.outcome(OutcomeKind::Failed), s.outcome(OutcomeKind::Cancelled));
+    assert!(s.recorded <= s.claimed && s.claimed <= s.submitted, "{s:?}");
+    assert_eq!(s.outcomes.iter().sum::<u64>(), s.recorded, "{s:?}");
+    assert_eq!(s.submitted, s.done() + failed + cancelled + s.waiting() + s.running(), "{s:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_workers_and_a_killed_redis_lose_and_double_nothing() {
+    let mut redis = Redis::start();
+    let puzzles = puzzles();
+    let total = puzzles.lines().count() as u64;
+    let input = redis.folder.path().join("puzzles.txt");
+    let output = redis.folder.path().join("answers.txt");
+    fs::write(&input, &puzzles).expect("input");
+
+    let config = Config { url: Url::new(redis.url()), lease_ms: LEASE_MS, ..Config::default() };
+    let queue = connect(&config).await;
+    let mut workers = [Ours::worker(&redis), Ours::worker(&redis)];
+    let (from, to) = (input.display().to_string(), output.display().to_string());
+    let mut producer = Ours::start(&redis, &["solve", &from, "-o", &to, "--quiet"]);
+
+    let started = Instant::now();
+    let (mut samples, mut step, mut recorded) = (0_u64, 0, 0);
+    let mut rss: Vec<(u64, u64, u64)> = Vec::new();
+    let exit = loop {
+        if let Some(exit) = producer.0.try_wait().expect("wait") {
+            break exit;
+        }
+        assert!(started.elapsed() < DEADLINE, "recorded {recorded} of {total} after {DEADLINE:?}");
+        // Redis may be away; what it says when it is there must add up.
+        if let Ok(recent) = queue.recent(1).await
+            && let Some(status) = recent.first()
+        {
+            check_identity(status);
+            assert!(status.recorded >= recorded, "went back from {recorded}: {status:?}");
+            recorded = status.recorded;
+            samples += 1;
+            rss.push((recorded, producer.rss_kb(), workers.iter().map(Ours::rss_kb).max().unwrap_or(0)));
+        }
+        if recorded * 5 >= total * (step + 1) && step < 3 {
+            match step {
+                0 => workers[0].kill(),
+                1 => redis.kill_and_start_again(),
+                _ => workers[1].kill(),
+            }
+            if step != 1 {
+                let place = usize::from(step == 2);
+                workers[place] = Ours::worker(&redis);
+            }
+            step += 1;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert_eq!(step, 3, "all faults happened");
+    assert_eq!(exit.code(), Some(0));
+
+    let status = queue.recent(1).await.expect("status").remove(0);
+    check_identity(&status);
+    assert_eq!((status.submitted, status.outcome(OutcomeKind::Solved)), (total, total));
+    assert!(status.finished());
+    let answers = fs::read(&output).expect("output");
+    let expected = expected(&puzzles);
+    assert_eq!(answers.len(), expected.len());
+    assert!(answers == expected, "output differs from a run without faults");
+
+    let streams = queue.streams(puzzled_solver::Kind::PUBLIC).await.expect("streams");
+    assert!(streams.iter().all(|s| s.waiting == 0 && s.running == 0 && s.chunks == 0), "{streams:?}");
+
+    let warm = rss.iter().find(|(recorded, ..)| recorded * 4 >= total).copied().unwrap_or_default();
+    let last = rss.last().copied().unwrap_or_default();
+    println!(
+        "{total} puzzles, {samples} samples, {:.1} s; resident kB at a quarter / at the end: producer {} / {}, worker {} / {}",
+        started.elapsed().as_secs_f64(),
+        warm.1,
+        last.1,
+        warm.2,
+        last.2
+    );
+    // Flat: neither may grow with the number of puzzles. Generous, since allocators breathe.
+    let limit_kb = 128 * 1024;
+    assert!(rss.iter().all(|(_, producer, worker)| *producer < limit_kb && *worker < limit_kb), "{rss:?}");
+}
+
+async fn connect(config: &Config) -> Queue {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        match Queue::connect(config).await {
+            Ok(queue) => return queue,
+            Err(error) => assert!(error.is_transient() && Instant::now() < deadline, "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
