@@ -1,10 +1,20 @@
 //! One file a subcommand: flags, wiring, nothing else.
 
+pub(crate) mod config;
+pub(crate) mod dashboard;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod guard;
+pub(crate) mod up;
 pub(crate) mod worker;
+
+use std::io::{self, Write};
 
 use puzzled_queue::Queue;
 use puzzled_service::Exit;
+use puzzled_service::settings::{Loaded, Origin};
 
+use crate::cli::Command;
 use crate::failure::Failure;
 use crate::settings::Settings;
 
@@ -18,4 +28,22 @@ pub(crate) async fn connect(settings: &Settings) -> Result<Queue, Failure> {
         ));
     }
     Ok(Queue::connect(&settings.redis).await?)
+}
+
+/// Whether a command tells its own story on the terminal, so that only warnings are logged unless someone asks.
+pub(crate) fn is_quiet(command: &Command) -> bool {
+    matches!(command, Command::Up(_) | Command::Demo(_) | Command::Doctor(_) | Command::Config(_))
+}
+
+/// Whether nobody has set this.
+pub(crate) fn is_default(loaded: &Loaded<Settings>, key: &str) -> bool {
+    loaded.settings.iter().any(|setting| setting.key == key && setting.origin == Origin::Default)
+}
+
+/// Writes a text to standard output, at once and whole.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|e| Failure::new(Exit::Output, format!("cannot write to standard output: {e}")))
 }
