@@ -5,6 +5,7 @@
 mod puzzles;
 mod summary;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -120,6 +121,9 @@ async fn solve(
     let workers = crew.muster(queue).await?;
     if workers == 0 {
         return Err(Failure::new(Exit::Internal, "no worker came up; the log above says why"));
+    }
+    if !std::io::stderr().is_terminal() {
+        eprintln!("solving {} puzzles with {workers} workers", lines.len());
     }
     let batch = Batch { label: "demo".to_owned(), ..Batch::new(task.clone()) };
     queue.create(&batch).await?;
