@@ -100,6 +100,10 @@ fn up_without_a_server_on_path_tells_how_to_get_one() {
     let output = output.expect("puzzled starts");
     assert_eq!(output.status.code(), Some(5));
     assert!(told(&output).contains("apt-get install redis-server"), "{}", told(&output));
+
+    let output =
+        puzzled(folder.path()).args(["up", "--redis", "redis://elsewhere"]).output().expect("puzzled starts");
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
 }
 
 #[test]
@@ -291,6 +295,15 @@ fn a_dashboard_keeps_the_last_snapshot_while_redis_is_away() {
     assert_eq!(stale["lanes"], fresh["lanes"]);
     assert!(get(&address, "/readyz").contains("cannot be reached"));
     assert_eq!(get(&address, "/livez"), "ok\n");
+}
+
+#[test]
+fn the_readme_lists_every_exit_code() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("a README");
+    for exit in puzzled_service::Exit::ALL {
+        let row = format!("| {} | {}", exit.code(), exit.meaning());
+        assert!(readme.contains(&row), "README.md lacks: {row}");
+    }
 }
 
 fn root() -> &'static Path {

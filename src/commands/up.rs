@@ -53,6 +53,13 @@ pub(crate) fn count(text: &str) -> Result<usize, String> {
 /// Runs until SIGTERM or SIGINT, or until Redis dies.
 pub(crate) async fn run(cli: &Cli, args: &UpArgs, settings: &Settings) -> Result<(), Failure> {
     settings.worker.validate()?;
+    // One that is merely configured is passed over: the line that `up` prints for other terminals configures it.
+    if cli.names_redis() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "`up` starts a Redis of its own; leave out --redis, or run `puzzled worker` and `puzzled dashboard` on that one",
+        ));
+    }
     let shutdown = signals(settings)?;
     let listener = admin::bind(&settings.dashboard.listen, "dashboard.listen").await?;
     let server = LocalServer::start(&ServerOptions {
