@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use puzzled_service::Exit;
 
-use crate::commands::{bench, worker};
+use crate::commands::{bench, config, dashboard, demo, doctor, guard, up, worker};
 
 /// A distributed job queue for puzzles.
 #[derive(Parser, Debug)]
@@ -30,8 +30,21 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Claim chunks, solve them on every core, record the outcomes.
     Worker(worker::WorkerArgs),
+    /// Start a private Redis, workers and the dashboard on this machine.
+    Up(up::UpArgs),
+    /// See it work: solve 49,151 sudokus through a private Redis, and check every answer.
+    Demo(demo::DemoArgs),
+    /// Show the whole queue as JSON and as Prometheus metrics.
+    Dashboard(dashboard::DashboardArgs),
+    /// Look at a Redis and say what could lose jobs.
+    Doctor(doctor::DoctorArgs),
+    /// Print the settings in force and where each comes from.
+    Config(config::ConfigArgs),
     /// Measure this machine: queue throughput, CPU a puzzle, latency.
     Bench(bench::BenchArgs),
+    /// Run a program that ends when our standard input does.
+    #[command(hide = true)]
+    Guard(guard::GuardArgs),
 }
 
 impl Cli {
@@ -40,11 +53,27 @@ impl Cli {
         self.config.as_deref()
     }
 
+    /// What `--set` sets, as given.
+    pub(crate) fn sets(&self) -> &[(String, String)] {
+        &self.sets
+    }
+
+    /// Whether `--redis` is given.
+    pub(crate) fn names_redis(&self) -> bool {
+        self.redis.is_some()
+    }
+
     /// Settings that flags stand for, weakest first.
     pub(crate) fn flags(&self) -> Vec<(String, String)> {
         let mut flags = match &self.command {
             Command::Worker(args) => args.flags(),
-            Command::Bench(_) => Vec::new(),
+            Command::Up(args) => args.flags(),
+            Command::Dashboard(args) => args.flags(),
+            Command::Bench(_)
+            | Command::Demo(_)
+            | Command::Doctor(_)
+            | Command::Config(_)
+            | Command::Guard(_) => Vec::new(),
         };
         flags.extend(self.redis.iter().map(|url| ("redis.url".to_owned(), url.clone())));
         flags.extend(self.sets.iter().cloned());

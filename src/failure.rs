@@ -56,6 +56,7 @@ failures! {
     puzzled_queue::IdError => Usage,
     puzzled_worker::ConfigError => Usage,
     puzzled_producer::ConfigError => Usage,
+    puzzled_dashboard::DashboardError => Internal,
     prometheus::Error => Internal,
 }
 

@@ -18,7 +18,7 @@ use crate::settings::Settings;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(&cli) {
-        Ok(()) => Exit::Ok.into(),
+        Ok(code) => code,
         Err(failure) => {
             if !failure.message.is_empty() {
                 eprintln!("puzzled: {}", failure.message);
@@ -28,20 +28,37 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> Result<(), Failure> {
+fn run(cli: &Cli) -> Result<ExitCode, Failure> {
+    if let Command::Guard(args) = &cli.command {
+        // It has no settings, and ends with its program's code.
+        return runtime()?.block_on(commands::guard::run(args)).map(ExitCode::from);
+    }
     let loaded = puzzled_service::settings::load::<Settings>(cli.settings_file(), &cli.flags())?;
-    let settings = loaded.value;
+    let mut settings = loaded.value.clone();
+    if commands::is_quiet(&cli.command) && commands::is_default(&loaded, "log.level") {
+        settings.log.level = "warn".to_owned();
+    }
     logging::init(&settings.log)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        // I/O only: solving has threads of its own. One thread, because every hop between threads costs more than
-        // the work that would be shared.
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::new(Exit::Internal, format!("cannot start the runtime: {e}")))?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         match &cli.command {
             Command::Worker(_) => commands::worker::run(&settings).await,
             Command::Bench(args) => commands::bench::run(args).await,
+            Command::Up(args) => commands::up::run(cli, args, &settings).await,
+            Command::Demo(args) => commands::demo::run(cli, args, &settings).await,
+            Command::Dashboard(_) => commands::dashboard::run(&settings).await,
+            Command::Doctor(args) => commands::doctor::run(args, &settings).await,
+            Command::Config(args) => commands::config::run(args, &loaded),
+            Command::Guard(_) => unreachable!("it was run above"),
         }
-    })
+    })?;
+    Ok(Exit::Ok.into())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    // I/O only: solving has threads of its own. One thread, because a hop between threads costs more than the work
+    // that would be shared.
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Exit::Internal, format!("cannot start the runtime: {e}")))
 }

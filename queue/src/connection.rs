@@ -52,6 +52,20 @@ impl Queue {
     /// # Errors
     /// As [`Queue::connect`].
     pub async fn connect_with(config: &Config, metrics: Option<RedisMetrics>) -> Result<Self, Error> {
+        let queue = Self::open(config, metrics).await?;
+        queue.agree().await?;
+        Ok(queue)
+    }
+
+    /// Connects to look around: writes nothing, and takes any server as it is.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for settings that cannot work, else what Redis said.
+    pub async fn visit(config: &Config) -> Result<Self, Error> {
+        Self::open(config, None).await
+    }
+
+    async fn open(config: &Config, metrics: Option<RedisMetrics>) -> Result<Self, Error> {
         config.validate()?;
         let bad_url = |e: redis::RedisError| Error::Setting {
             key: "redis.url",
@@ -77,9 +91,7 @@ impl Queue {
             })
         };
         let inner = Inner { config: config.clone(), keys, client, address, commands, notices, telemetry };
-        let queue = Self { inner: Arc::new(inner) };
-        queue.agree().await?;
-        Ok(queue)
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Whether a server answers at all, on a connection of its own that is closed again.

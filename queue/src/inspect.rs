@@ -52,17 +52,18 @@ impl BatchStatus {
 
     /// Jobs that ended with an answer or with the proof that there is none, or that cannot be read.
     pub fn done(&self) -> u64 {
-        self.recorded - self.outcome(OutcomeKind::Failed) - self.outcome(OutcomeKind::Cancelled)
+        let apart = self.outcome(OutcomeKind::Failed) + self.outcome(OutcomeKind::Cancelled);
+        self.recorded.saturating_sub(apart)
     }
 
     /// Jobs not claimed yet.
     pub fn waiting(&self) -> u64 {
-        self.submitted - self.claimed
+        self.submitted.saturating_sub(self.claimed)
     }
 
     /// Jobs claimed and without outcome.
     pub fn running(&self) -> u64 {
-        self.claimed - self.recorded
+        self.claimed.saturating_sub(self.recorded)
     }
 
     /// Whether every job has its outcome and none will be added.
