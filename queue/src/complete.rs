@@ -1,7 +1,8 @@
 //! Recording a chunk: its outcomes and its counters change in one transaction, once.
 //!
-//! The outcomes are stored by a plain HSETNX, never through Lua (which costs five times as much, see
-//! docs/decisions/0002); the script beside it in the same MULTI deletes the entry, and its XDEL decides who counts.
+//! Long outcomes are stored by a plain HSETNX, not through Lua (which costs five times as much, see
+//! docs/decisions/0001); the script beside it in the same MULTI deletes the entry, and its XDEL decides who counts.
+//! Short ones go with the script.
 
 use bytes::Bytes;
 use puzzled_solver::OutcomeKind;
@@ -13,6 +14,7 @@ use crate::ids::BatchId;
 use crate::keys::{GROUP, StreamId};
 use crate::scripts::{self, Mode};
 use crate::submit::depth_field;
+use crate::wire::INLINE_BYTES_MAX;
 
 /// Most chunks recorded by one call.
 pub const CHUNKS_PER_CALL_MAX: usize = 256;
@@ -77,14 +79,20 @@ impl Queue {
                 *sum += u64::from(count);
             }
         }
+        let long: Vec<&Completed> =
+            chunks.iter().filter(|chunk| chunk.result.len() > INLINE_BYTES_MAX).collect();
+        // Alone, the script is atomic and may be named by its hash; beside a store, both must happen or neither.
+        let mode = if long.is_empty() { Mode::Hash } else { Mode::Text };
         let answers: Vec<redis::Value> = self
             .link()
-            .run_text(Operation::Complete, |mode| {
-                debug_assert_eq!(mode, Mode::Text);
+            .run_as(Operation::Complete, mode, |mode| {
                 let mut pipe = redis::pipe();
-                pipe.atomic();
-                for chunk in chunks {
-                    pipe.cmd("HSETNX").arg(&result).arg(chunk.claimed.chunk.number).arg(&chunk.result[..]);
+                if !long.is_empty() {
+                    pipe.atomic();
+                }
+                for chunk in &long {
+                    let number = chunk.claimed.chunk.number;
+                    pipe.cmd("HSETNX").arg(&result).arg(number).arg(&chunk.result[..]);
                 }
                 scripts::COMPLETE
                     .call(&mut pipe, mode, &[&stream_key, &depth, &record, &payload, &result, &layout])
@@ -96,6 +104,8 @@ impl Queue {
                 for chunk in chunks {
                     pipe.arg(chunk.claimed.entry.to_string()).arg(chunk.claimed.chunk.number);
                     pipe.arg(chunk.counts.map(|count| count.to_string()).join(" "));
+                    let short = chunk.result.len() <= INLINE_BYTES_MAX;
+                    pipe.arg(if short { &chunk.result[..] } else { b"" });
                 }
                 pipe
             })
@@ -114,7 +124,7 @@ impl Queue {
         }
         recorded.repeated += repeated.len() as u64;
         recorded.counted += (chunks.len() - repeated.len()) as u64;
-        for (chunk, stored) in chunks.iter().zip(stored) {
+        for (chunk, stored) in long.iter().zip(stored) {
             let number = i64::try_from(chunk.claimed.chunk.number).unwrap_or(i64::MAX);
             recorded.conflicts +=
                 u64::from(crate::reply::int(stored) == Some(0) && !repeated.contains(&number));

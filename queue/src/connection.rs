@@ -244,22 +244,21 @@ impl Link {
         operation: Operation,
         build: impl Fn(Mode) -> Pipeline,
     ) -> Result<T, Error> {
-        let started = Instant::now();
-        let mut answer = build(Mode::Hash).query_async(&mut self.manager.clone()).await;
-        if answer.as_ref().is_err_and(lacks_only_scripts) {
-            answer = build(Mode::Text).query_async(&mut self.manager.clone()).await;
-        }
-        self.telemetry.finish(operation, &self.address, started, answer)
+        self.run_as(operation, Mode::Hash, build).await
     }
 
-    /// Like [`Link::run`] with the scripts' text from the start.
-    pub(crate) async fn run_text<T: FromRedisValue>(
+    /// Like [`Link::run`], naming scripts as `mode` says from the start.
+    pub(crate) async fn run_as<T: FromRedisValue>(
         &self,
         operation: Operation,
+        mode: Mode,
         build: impl Fn(Mode) -> Pipeline,
     ) -> Result<T, Error> {
         let started = Instant::now();
-        let answer = build(Mode::Text).query_async(&mut self.manager.clone()).await;
+        let mut answer = build(mode).query_async(&mut self.manager.clone()).await;
+        if mode == Mode::Hash && answer.as_ref().is_err_and(lacks_only_scripts) {
+            answer = build(Mode::Text).query_async(&mut self.manager.clone()).await;
+        }
         self.telemetry.finish(operation, &self.address, started, answer)
     }
 }

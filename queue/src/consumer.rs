@@ -9,6 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use bytes::Bytes;
 use puzzled_solver::Kind;
 use redis::Value;
 
@@ -49,7 +50,7 @@ impl FromStr for EntryId {
 }
 
 /// A chunk this consumer may work on until its lease runs out.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Claimed {
     /// The stream it came from.
     pub stream: StreamId,
@@ -57,6 +58,8 @@ pub struct Claimed {
     pub entry: EntryId,
     /// The chunk.
     pub chunk: ChunkRef,
+    /// Its payload, if that is short enough to travel with the entry.
+    pub payload: Option<Bytes>,
 }
 
 /// Reads the streams of one shard under one consumer name.
@@ -482,11 +485,26 @@ fn decode_entries(
         let mut row = reply::items(row).into_iter();
         let Some(Ok(entry)) = row.next().map(|id| reply::text(&id).parse::<EntryId>()) else { continue };
         // A pending entry that was deleted comes without fields; XAUTOCLAIM reports it apart.
-        let Some(Value::Array(fields)) = row.next() else { continue };
+        let Some(Value::Array(mut fields)) = row.next() else { continue };
+        let payload = take_payload(&mut fields);
         match decode_chunk(&fields) {
-            Some(chunk) => claimed.push(Claimed { stream, entry, chunk }),
+            Some(chunk) => claimed.push(Claimed { stream, entry, chunk, payload }),
             None => malformed.push((stream, entry)),
         }
+    }
+}
+
+/// Takes the last two of ten fields off, if they are a payload.
+fn take_payload(fields: &mut Vec<Value>) -> Option<Bytes> {
+    match &fields[..] {
+        [.., Value::BulkString(name), Value::BulkString(_)] if fields.len() == 10 && name == b"p" => {}
+        _ => return None,
+    }
+    let payload = fields.pop();
+    fields.pop();
+    match payload {
+        Some(Value::BulkString(bytes)) => Some(bytes.into()),
+        _ => None,
     }
 }
 

@@ -264,32 +264,40 @@ pub enum Content {
 }
 
 impl Queue {
-    /// Reads the payloads of chunks claimed from one stream and marks them as running. Keeps their order.
+    /// Marks chunks claimed from one stream as running and reads those payloads that did not come with their entry.
+    /// Keeps their order.
     ///
     /// # Errors
     /// What Redis said; nothing has changed that a repetition would spoil.
     pub async fn fetch(&self, stream: StreamId, claimed: &[Claimed]) -> Result<Vec<Fetched>, Error> {
-        let mut batches: Vec<(BatchId, u64, Vec<usize>)> = Vec::new();
+        let mut batches: Vec<Asked> = Vec::new();
         for (i, chunk) in claimed.iter().enumerate() {
             let (batch, end) = (chunk.chunk.batch, chunk.chunk.end());
-            match batches.iter_mut().find(|(id, ..)| *id == batch) {
-                Some((_, last, places)) => {
-                    *last = end.max(*last);
-                    places.push(i);
+            match batches.iter_mut().find(|asked| asked.batch == batch) {
+                Some(asked) => {
+                    asked.end = asked.end.max(end);
+                    asked.places.push(i);
                 }
-                None => batches.push((batch, end, vec![i])),
+                None => batches.push(Asked { batch, end, places: vec![i] }),
             }
         }
-        let ends: Vec<(BatchId, u64)> = batches.iter().map(|(id, end, _)| (*id, *end)).collect();
+        let ends: Vec<(BatchId, u64)> = batches.iter().map(|asked| (asked.batch, asked.end)).collect();
+        let to_read = |asked: &Asked| {
+            let places = asked.places.iter().copied();
+            places.filter(|&i| claimed[i].payload.is_none()).collect::<Vec<_>>()
+        };
         let answers: Vec<Value> = self
             .link()
             .run(Operation::Fetch, |mode| {
                 let mut pipe = redis::pipe();
                 begin_call(self, &mut pipe, mode, stream, &ends);
-                for (batch, _, places) in &batches {
-                    pipe.cmd("HMGET").arg(self.keys().payload(*batch));
-                    for &i in places {
-                        pipe.arg(claimed[i].chunk.number);
+                for asked in &batches {
+                    let places = to_read(asked);
+                    if !places.is_empty() {
+                        pipe.cmd("HMGET").arg(self.keys().payload(asked.batch));
+                        for i in places {
+                            pipe.arg(claimed[i].chunk.number);
+                        }
                     }
                 }
                 pipe
@@ -297,19 +305,34 @@ impl Queue {
             .await?;
         let mut answers = answers.into_iter();
         let wanted = reply::items(answers.next().unwrap_or_default());
-        let mut fetched: Vec<Fetched> =
-            claimed.iter().map(|&claimed| Fetched { claimed, content: Content::Unwanted }).collect();
-        for (((_, _, places), payloads), wanted) in batches.iter().zip(answers).zip(&wanted) {
-            if reply::int(wanted) != Some(1) {
-                continue;
+        let mut contents: Vec<Content> = claimed
+            .iter()
+            .map(|chunk| chunk.payload.clone().map_or(Content::Missing, Content::Payload))
+            .collect();
+        for (asked, wanted) in batches.iter().zip(&wanted) {
+            let places = to_read(asked);
+            let payloads = if places.is_empty() { None } else { answers.next() };
+            for (i, payload) in places.into_iter().zip(reply::items(payloads.unwrap_or_default())) {
+                if let Value::BulkString(bytes) = payload {
+                    contents[i] = Content::Payload(bytes.into());
+                }
             }
-            for (&i, payload) in places.iter().zip(reply::items(payloads)) {
-                fetched[i].content = match payload {
-                    Value::BulkString(bytes) => Content::Payload(bytes.into()),
-                    _ => Content::Missing,
-                };
+            if reply::int(wanted) != Some(1) {
+                for &i in &asked.places {
+                    contents[i] = Content::Unwanted;
+                }
             }
         }
-        Ok(fetched)
+        let fetched = claimed.iter().cloned().zip(contents);
+        Ok(fetched.map(|(claimed, content)| Fetched { claimed, content }).collect())
     }
+}
+
+/// What is asked of one batch in a fetch.
+struct Asked {
+    batch: BatchId,
+    /// Index one past its last claimed job.
+    end: u64,
+    /// Its places in the list of claimed chunks.
+    places: Vec<usize>,
 }

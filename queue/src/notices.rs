@@ -1,11 +1,13 @@
 //! Notices: one subscribed connection a process, shared by everybody who waits for a batch.
 //!
-//! A notice only says "look again"; it may be lost with its connection, so whoever waits also looks by itself now and
-//! then. After a reconnect everybody is woken once, for what was said meanwhile.
+//! A notice says "look again", and for a single short chunk what there is to see. It may be lost with its connection,
+//! so whoever waits also looks by itself now and then. After a reconnect everybody is woken once, for what was said
+//! meanwhile.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use futures_util::StreamExt;
 use redis::aio::{PubSubSink, PubSubStream};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -19,21 +21,48 @@ pub(crate) struct Notices {
 }
 
 enum Ask {
-    Listen { channel: String, bell: Arc<Notify>, done: oneshot::Sender<Result<(), Error>> },
-    Leave { channel: String, bell: Arc<Notify> },
+    Listen { channel: String, bell: Arc<Bell>, done: oneshot::Sender<Result<(), Error>> },
+    Leave { channel: String, bell: Arc<Bell> },
+}
+
+/// Outcomes kept for a listener that is busy; more are dropped, and found by looking.
+const KEPT_MAX: usize = 64;
+
+/// Wakes a listener, and holds what it was told.
+#[derive(Default)]
+struct Bell {
+    notify: Notify,
+    told: Mutex<Vec<(u64, Bytes)>>,
+}
+
+impl Bell {
+    fn ring(&self, message: &[u8]) {
+        let break_at = message.iter().position(|&byte| byte == b'\n');
+        if let Some(break_at) = break_at
+            && let Some(number) = std::str::from_utf8(&message[..break_at]).ok().and_then(|n| n.parse().ok())
+        {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.len() < KEPT_MAX {
+                told.push((number, Bytes::copy_from_slice(&message[break_at + 1..])));
+            }
+        }
+        self.notify.notify_one();
+    }
 }
 
 /// Hears what is said on one channel. Dropping it ends the subscription when nobody else listens there.
 pub(crate) struct Listener {
     channel: String,
-    bell: Arc<Notify>,
+    bell: Arc<Bell>,
     asks: mpsc::UnboundedSender<Ask>,
 }
 
 impl Listener {
-    /// Waits for the next notice; several that came meanwhile count as one.
-    pub(crate) async fn heard(&self) {
-        self.bell.notified().await;
+    /// Waits for the next notice, and returns the outcomes that came with it, by chunk. Several that came meanwhile
+    /// count as one.
+    pub(crate) async fn heard(&self) -> Vec<(u64, Bytes)> {
+        self.bell.notify.notified().await;
+        std::mem::take(&mut *self.bell.told.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -54,7 +83,7 @@ impl Notices {
 
     /// Subscribes, and returns once Redis has confirmed it: from then on no notice is missed.
     pub(crate) async fn listen(&self, channel: String) -> Result<Listener, Error> {
-        let bell = Arc::new(Notify::new());
+        let bell = Arc::new(Bell::default());
         let (done, answer) = oneshot::channel();
         let listener = Listener { channel: channel.clone(), bell: bell.clone(), asks: self.asks.clone() };
         let gone = || Error::Malformed("the notice hub ended".to_owned());
@@ -70,7 +99,7 @@ pub(crate) type OpenFuture =
 
 async fn hub(mut inbox: mpsc::UnboundedReceiver<Ask>, open: impl Fn() -> OpenFuture + Send + Sync) {
     let mut connection: Option<(PubSubSink, PubSubStream)> = None;
-    let mut listeners: HashMap<String, Vec<Arc<Notify>>> = HashMap::new();
+    let mut listeners: HashMap<String, Vec<Arc<Bell>>> = HashMap::new();
     loop {
         let ask = match &mut connection {
             None => inbox.recv().await,
@@ -80,7 +109,7 @@ async fn hub(mut inbox: mpsc::UnboundedReceiver<Ask>, open: impl Fn() -> OpenFut
                     match message {
                         Some(message) => {
                             for bell in listeners.get(message.get_channel_name()).into_iter().flatten() {
-                                bell.notify_one();
+                                bell.ring(message.get_payload_bytes());
                             }
                         }
                         None => connection = reconnect(&open, &listeners).await,
@@ -109,7 +138,7 @@ async fn hub(mut inbox: mpsc::UnboundedReceiver<Ask>, open: impl Fn() -> OpenFut
 async fn listen(
     open: &(impl Fn() -> OpenFuture + Sync),
     connection: &mut Option<(PubSubSink, PubSubStream)>,
-    listeners: &HashMap<String, Vec<Arc<Notify>>>,
+    listeners: &HashMap<String, Vec<Arc<Bell>>>,
     channel: &str,
 ) -> Result<(), Error> {
     if listeners.contains_key(channel) && connection.is_some() {
@@ -136,9 +165,9 @@ async fn listen(
 
 async fn leave(
     connection: &mut Option<(PubSubSink, PubSubStream)>,
-    listeners: &mut HashMap<String, Vec<Arc<Notify>>>,
+    listeners: &mut HashMap<String, Vec<Arc<Bell>>>,
     channel: &str,
-    bell: &Arc<Notify>,
+    bell: &Arc<Bell>,
 ) {
     let Some(bells) = listeners.get_mut(channel) else { return };
     bells.retain(|other| !Arc::ptr_eq(other, bell));
@@ -156,7 +185,7 @@ async fn leave(
 /// asks tries again.
 async fn reconnect(
     open: &(impl Fn() -> OpenFuture + Sync),
-    listeners: &HashMap<String, Vec<Arc<Notify>>>,
+    listeners: &HashMap<String, Vec<Arc<Bell>>>,
 ) -> Option<(PubSubSink, PubSubStream)> {
     if listeners.is_empty() {
         return None;
@@ -178,7 +207,7 @@ async fn reconnect(
 
 async fn resubscribe(
     connection: &mut Option<(PubSubSink, PubSubStream)>,
-    listeners: &HashMap<String, Vec<Arc<Notify>>>,
+    listeners: &HashMap<String, Vec<Arc<Bell>>>,
 ) {
     for (channel, bells) in listeners {
         let Some((sink, _)) = connection else { return };
@@ -187,7 +216,7 @@ async fn resubscribe(
             return;
         }
         for bell in bells {
-            bell.notify_one();
+            bell.notify.notify_one();
         }
     }
 }

@@ -220,6 +220,17 @@ impl Follow {
         Ok(None)
     }
 
+    /// Subscribes ahead of the first look: for a batch that is about to be submitted.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn listen(&mut self) -> Result<(), Error> {
+        if self.notices.is_none() {
+            self.notices = Some(self.queue.listen(self.id).await?);
+        }
+        Ok(())
+    }
+
     /// The batch as last seen.
     pub fn status(&self) -> Option<&BatchStatus> {
         self.status.as_ref()
@@ -275,7 +286,7 @@ impl Follow {
     async fn look(&mut self) -> Result<(), Error> {
         // Subscribed before looking: what is recorded after the look is announced.
         if self.notices.is_none() && self.status.is_some() && !self.at_end() {
-            self.notices = Some(self.queue.listen(self.id).await?);
+            self.listen().await?;
         }
         // The next chunk, and those after it that have not come yet.
         let unread: Vec<u64> =
@@ -296,7 +307,9 @@ impl Follow {
         // In the first round there is no subscription yet: look again, with one.
         if let Some(notices) = &self.notices {
             // Silence is no error: the look that follows finds what a lost notice would have said.
-            drop(tokio::time::timeout(SILENCE_MAX, notices.heard()).await);
+            let told = tokio::time::timeout(SILENCE_MAX, notices.heard()).await.unwrap_or_default();
+            let window = self.chunk..self.chunk + self.ahead;
+            self.ready.extend(told.into_iter().filter(|(number, _)| window.contains(number)));
         }
     }
 }

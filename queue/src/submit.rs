@@ -162,9 +162,9 @@ impl Queue {
         let (stream_key, depth, record) = (keys.stream(stream), keys.depth(shard), keys.batch(batch.id));
         let (payload, result, layout) =
             (keys.payload(batch.id), keys.result(batch.id), keys.layout(batch.id));
-        if !chunks.is_empty() {
+        if chunks.iter().any(|chunk| !chunk.payload.is_inline()) {
             pipe.cmd("HSET").arg(&payload);
-            for chunk in chunks {
+            for chunk in chunks.iter().filter(|chunk| !chunk.payload.is_inline()) {
                 pipe.arg(chunk.number).arg(&chunk.payload.bytes[..]);
             }
             pipe.ignore();
@@ -177,7 +177,8 @@ impl Queue {
             .arg(self.depth_limit())
             .arg(u8::from(close));
         for chunk in chunks {
-            pipe.arg(chunk.number).arg(chunk.payload.jobs);
+            let inline = if chunk.payload.is_inline() { &chunk.payload.bytes[..] } else { b"" };
+            pipe.arg(chunk.number).arg(chunk.payload.jobs).arg(inline);
         }
     }
 

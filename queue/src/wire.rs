@@ -27,6 +27,10 @@ pub const JOBS_MAX: u32 = 65_536;
 /// Longest line of a payload in bytes; the largest puzzle (25x25) has 625 cells.
 pub const LINE_BYTES_MAX: usize = 1024;
 
+/// Texts up to this length travel inside the stream entry and inside the notice: for a few puzzles a round trip
+/// costs more than what Lua takes for so few bytes (docs/decisions/0004).
+pub const INLINE_BYTES_MAX: usize = 512;
+
 /// A chunk's puzzles, ready to be stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Payload {
@@ -34,6 +38,13 @@ pub struct Payload {
     pub jobs: u32,
     /// Header and lines.
     pub bytes: Bytes,
+}
+
+impl Payload {
+    /// Whether it is short enough to travel inside the stream entry.
+    pub(crate) fn is_inline(&self) -> bool {
+        self.bytes.len() <= INLINE_BYTES_MAX
+    }
 }
 
 /// Builds a payload line by line.

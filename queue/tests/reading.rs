@@ -3,7 +3,7 @@
 use puzzled_queue::{Batch, Error, JobId, JobState};
 use puzzled_solver::OutcomeKind;
 
-use crate::support::{Bed, chunks, echo};
+use crate::support::{Bed, chunks, echo, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_job_is_found_in_chunks_of_any_sizes() {
@@ -23,12 +23,12 @@ async fn every_job_is_found_in_chunks_of_any_sizes() {
     let mut consumer = bed.consumer("w").await;
     bed.drain(&mut consumer).await;
     for index in 0..u64::from(total) {
-        let JobState::Recorded { kind, text, facts } =
+        let JobState::Recorded { kind, text: found, facts } =
             bed.queue.job(JobId { batch: batch.id, index }).await.unwrap()
         else {
             panic!("job {index} is not recorded");
         };
-        assert_eq!((kind, text), (OutcomeKind::Solved, format!("job-{index}").into_bytes()));
+        assert_eq!((kind, found), (OutcomeKind::Solved, text(index).into_bytes()));
         assert_eq!(facts.unwrap().worker, "w");
     }
     let beyond = bed.queue.job(JobId { batch: batch.id, index: u64::from(total) }).await;
@@ -39,7 +39,7 @@ async fn every_job_is_found_in_chunks_of_any_sizes() {
         while let Some(part) = follow.next().await.unwrap() {
             assert_eq!(part.first, next);
             for outcome in part.outcomes.iter() {
-                assert_eq!(outcome.text, format!("job-{next}").as_bytes());
+                assert_eq!(outcome.text, text(next).as_bytes());
                 next += 1;
             }
         }

@@ -110,14 +110,20 @@ pub(crate) fn echo() -> Task {
     "echo".parse().unwrap()
 }
 
-/// Chunks of these sizes; job `i` holds the text `job-i`.
+/// The text of a job. Every third is long, so that chunks of both ways of travelling are met everywhere.
+pub(crate) fn text(index: u64) -> String {
+    let width = if index.is_multiple_of(3) { 600 } else { 0 };
+    format!("job-{index:.<width$}")
+}
+
+/// Chunks of these sizes; job `i` holds `text(i)`.
 pub(crate) fn chunks(number: u64, first: u64, sizes: &[u32]) -> Vec<NewChunk> {
     let mut index = first;
     let mut made = Vec::new();
     for (number, &size) in (number..).zip(sizes) {
         let mut writer = PayloadWriter::new(&echo());
         for _ in 0..size {
-            writer.push(|out| out.extend_from_slice(format!("job-{index}").as_bytes()));
+            writer.push(|out| out.extend_from_slice(text(index).as_bytes()));
             index += 1;
         }
         made.push(NewChunk { number, payload: writer.take() });
@@ -140,7 +146,7 @@ pub(crate) fn solved(claimed: &Claimed, payload: &[u8], worker: &str) -> Complet
     };
     let records = outcomes.records(0..outcomes.len());
     let result = puzzled_queue::wire::encode_result(&facts, claimed.chunk.jobs, records);
-    Completed { claimed: *claimed, counts: outcomes.counts(), result }
+    Completed { claimed: claimed.clone(), counts: outcomes.counts(), result }
 }
 
 pub(crate) fn stream_key(stream: StreamId) -> String {

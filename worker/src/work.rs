@@ -5,9 +5,13 @@
 //! another worker takes them.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use puzzled_queue::{BatchId, Claimed, Completed, Content, Error, Hold, Interest, Recorded, StreamId};
+use bytes::Bytes;
+use puzzled_queue::{
+    BatchId, ChunkRef, Claimed, Completed, Content, Error, Fetched, Hold, Interest, Recorded, StreamId,
+};
 use puzzled_solver::OutcomeKind;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -23,6 +27,13 @@ pub(crate) struct Work {
     pub(crate) claimed_ms: u64,
     /// Shared by the pieces of one claim; free again when the last is done.
     pub(crate) permit: Arc<OwnedSemaphorePermit>,
+}
+
+/// What is to be done with the chunks of a piece.
+#[derive(Default)]
+struct End {
+    done: Vec<Completed>,
+    unwanted: Vec<Claimed>,
 }
 
 impl Work {
@@ -67,72 +78,82 @@ impl Work {
 
     async fn try_run(&self, shared: &Shared) -> Result<(), Error> {
         let stop_now = shared.shutdown.stopping_now();
-        let fetched = retry("fetch", &stop_now, || shared.queue.fetch(self.stream, &self.chunks)).await?;
-        let (mut solvable, mut done, mut unwanted) = (Vec::new(), Vec::new(), Vec::new());
-        let mut to_solve = Vec::new();
-        for chunk in fetched {
-            let claimed = chunk.claimed;
-            let waited_ms = self.claimed_ms.saturating_sub(claimed.entry.ms);
-            let pool_chunk = |payload| PoolChunk {
-                first: claimed.chunk.first,
-                jobs: claimed.chunk.jobs,
-                payload,
-                wait_us: waited_ms * 1000,
-            };
-            match chunk.content {
-                Content::Payload(payload) => {
-                    shared.observe_claimed(&claimed, Duration::from_millis(waited_ms));
-                    solvable.push(claimed);
-                    to_solve.push(pool_chunk(payload));
-                }
-                Content::Unwanted => unwanted.push(claimed),
-                Content::Missing => {
-                    tracing::error!(chunk = ?claimed.chunk, "a payload is gone from Redis; its jobs fail");
-                    let reason = "the puzzle was deleted from Redis before it was solved";
-                    let failed = failed_chunk(&shared.name, &pool_chunk(bytes::Bytes::new()), reason);
-                    done.push(Completed { claimed, counts: failed.counts, result: failed.result });
-                }
-            }
-        }
-        if !to_solve.is_empty() {
-            let started = Instant::now();
-            let jobs: u64 = to_solve.iter().map(|chunk| u64::from(chunk.jobs)).sum();
-            let results = shared.pool.solve(to_solve, self.interest.clone()).await;
-            let stopped = self.interest.stop().load(std::sync::atomic::Ordering::Acquire);
-            match results {
-                Some(results) if !stopped => {
-                    let solve_us: u64 = results.iter().map(|result| result.solve_us).sum();
-                    let elapsed = Duration::from_micros(solve_us.max(1));
-                    shared.pace.observe(self.stream.kind, solvable.len(), elapsed);
-                    shared.observe_solved(self.stream.kind, elapsed, jobs, &results);
-                    for (claimed, solved) in solvable.iter().zip(results) {
-                        match shared.leases.hold(claimed) {
-                            Hold::Wanted => done.push(Completed {
-                                claimed: *claimed,
-                                counts: solved.counts,
-                                result: solved.result,
-                            }),
-                            Hold::Cancelled => unwanted.push(*claimed),
-                            Hold::Lost => {}
-                        }
+        let fetch = || shared.queue.fetch(self.stream, &self.chunks);
+        let mut end = End::default();
+        if self.chunks.iter().all(|chunk| chunk.payload.is_some()) {
+            // Everything came with the entries: solve while Redis is told. Should it answer that nobody wants them,
+            // recording drops them as well.
+            let here = self.chunks.iter().filter_map(|chunk| Some((chunk.clone(), chunk.payload.clone()?)));
+            let (told, ()) =
+                tokio::join!(retry("fetch", &stop_now, fetch), self.solve(shared, here.collect(), &mut end));
+            told?;
+        } else {
+            let mut to_solve = Vec::new();
+            for Fetched { claimed, content } in retry("fetch", &stop_now, fetch).await? {
+                match content {
+                    Content::Payload(payload) => to_solve.push((claimed, payload)),
+                    Content::Unwanted => end.unwanted.push(claimed),
+                    Content::Missing => {
+                        tracing::error!(chunk = ?claimed.chunk, "a payload is gone from Redis; its jobs fail");
+                        let reason = "the puzzle was deleted from Redis before it was solved";
+                        let failed =
+                            failed_chunk(&shared.name, &self.pool_chunk(&claimed, Bytes::new()), reason);
+                        end.done.push(Completed { claimed, counts: failed.counts, result: failed.result });
                     }
                 }
-                // Stopped half way: what came back says "cancelled" of jobs nobody cancelled. Only what really was
-                // cancelled is taken off; the rest is handed back or belongs to somebody else.
-                _ => {
-                    tracing::debug!(
-                        chunks = solvable.len(),
-                        after_ms = started.elapsed().as_millis() as u64,
-                        "stopped"
-                    );
-                    unwanted.extend(solvable.iter().filter(|c| shared.leases.hold(c) == Hold::Cancelled));
+            }
+            self.solve(shared, to_solve, &mut end).await;
+        }
+        if !end.unwanted.is_empty() {
+            retry("drop", &stop_now, || shared.queue.drop_unwanted(self.stream, &end.unwanted)).await?;
+        }
+        self.record(shared, end.done).await
+    }
+
+    /// Solves chunks side by side, and sorts them by what is to be done with them.
+    async fn solve(&self, shared: &Shared, chunks: Vec<(Claimed, Bytes)>, end: &mut End) {
+        if chunks.is_empty() {
+            return;
+        }
+        let jobs: u64 = chunks.iter().map(|(claimed, _)| u64::from(claimed.chunk.jobs)).sum();
+        let mut to_solve = Vec::with_capacity(chunks.len());
+        let mut solvable = Vec::with_capacity(chunks.len());
+        for (claimed, payload) in chunks {
+            shared.observe_claimed(&claimed, Duration::from_millis(self.waited_ms(&claimed)));
+            to_solve.push(self.pool_chunk(&claimed, payload));
+            solvable.push(claimed);
+        }
+        let results = shared.pool.solve(to_solve, self.interest.clone()).await;
+        let stopped = self.interest.stop().load(Ordering::Acquire);
+        let Some(results) = results.filter(|_| !stopped) else {
+            // Stopped half way: what came back says "cancelled" of jobs nobody cancelled. Only what really was
+            // cancelled is taken off; the rest is handed back or belongs to somebody else.
+            solvable.retain(|claimed| shared.leases.hold(claimed) == Hold::Cancelled);
+            end.unwanted.append(&mut solvable);
+            return;
+        };
+        let solve_us: u64 = results.iter().map(|result| result.solve_us).sum();
+        let elapsed = Duration::from_micros(solve_us.max(1));
+        shared.pace.observe(self.stream.kind, solvable.len(), elapsed);
+        shared.observe_solved(self.stream.kind, elapsed, jobs, &results);
+        for (claimed, solved) in solvable.into_iter().zip(results) {
+            match shared.leases.hold(&claimed) {
+                Hold::Wanted => {
+                    end.done.push(Completed { claimed, counts: solved.counts, result: solved.result });
                 }
+                Hold::Cancelled => end.unwanted.push(claimed),
+                Hold::Lost => {}
             }
         }
-        if !unwanted.is_empty() {
-            retry("drop", &stop_now, || shared.queue.drop_unwanted(self.stream, &unwanted)).await?;
-        }
-        self.record(shared, done).await
+    }
+
+    fn pool_chunk(&self, claimed: &Claimed, payload: Bytes) -> PoolChunk {
+        let ChunkRef { first, jobs, .. } = claimed.chunk;
+        PoolChunk { first, jobs, payload, wait_us: self.waited_ms(claimed) * 1_000 }
+    }
+
+    fn waited_ms(&self, claimed: &Claimed) -> u64 {
+        self.claimed_ms.saturating_sub(claimed.entry.ms)
     }
 
     async fn record(&self, shared: &Shared, done: Vec<Completed>) -> Result<(), Error> {
@@ -169,6 +190,6 @@ impl Work {
         for (counter, sum) in kind.jobs.iter().zip(sums) {
             counter.inc_by(sum);
         }
-        shared.jobs_done.fetch_add(sums.iter().sum(), std::sync::atomic::Ordering::Relaxed);
+        shared.jobs_done.fetch_add(sums.iter().sum(), Ordering::Relaxed);
     }
 }

@@ -1,9 +1,10 @@
--- Records chunks whose outcomes the caller stores in the same transaction (HSETNX before this script).
+-- Records chunks. Short outcomes come as arguments; the others the caller stores in the same transaction (HSETNX
+-- before this script).
 -- Atomic. The gate is XDEL: it returns 1 once in the life of an entry, so a chunk is counted once, whoever solves
 -- it and however often. (XACK alone would answer 0 for an entry that a recreated group has not handed out yet.)
 -- KEYS: stream, depth, batch, payload, result, layout
 -- ARGV: group, notice channel, depth field, end (index one past the last job), 7 sums of outcomes, then for
---       each chunk: entry id, number, 7 counts of outcomes joined by blanks
+--       each chunk: entry id, number, 7 counts of outcomes joined by blanks, outcomes or ''
 --       (order: solved no_solution multiple invalid timed_out cancelled failed)
 -- Returns: {1 = the batch lives | 0 = cancelled or gone, then the numbers of chunks somebody else had recorded}
 local stream, depth, batch, payload, result, layout = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -11,11 +12,15 @@ local NAMES = {'solved', 'no_solution', 'multiple', 'invalid', 'timed_out', 'can
 local field = ARGV[3]
 local b = redis.call('HMGET', batch, 'claimed', 'cancelled_ms', 'collected')
 local lives = b[1] and not b[2]
-local ids, numbers, lost, answer, told = {}, {}, {}, {lives and 1 or 0}, {}
-for i = 12, #ARGV, 3 do
+local ids, numbers, lost, answer, told, stored = {}, {}, {}, {lives and 1 or 0}, {}, {}
+for i = 12, #ARGV, 4 do
   ids[#ids + 1], numbers[#numbers + 1] = ARGV[i], ARGV[i + 1]
   if redis.call('XDEL', stream, ARGV[i]) == 1 then
     told[#told + 1] = ARGV[i + 1]
+    if ARGV[i + 3] ~= '' then
+      stored[#stored + 1] = ARGV[i + 1]
+      stored[#stored + 1] = ARGV[i + 3]
+    end
   else
     lost[#lost + 1] = ARGV[i + 2]
     answer[#answer + 1] = tonumber(ARGV[i + 1])
@@ -34,6 +39,7 @@ if not lives then
   return answer
 end
 redis.call('HDEL', payload, unpack(numbers))
+if #stored > 0 then redis.call('HSET', result, unpack(stored)) end
 local sums = {}
 for k = 1, 7 do sums[k] = tonumber(ARGV[4 + k]) end
 for _, text in ipairs(lost) do
@@ -57,7 +63,10 @@ else
 end
 if recorded > 0 then
   redis.call('HINCRBY', batch, 'recorded', recorded)
-  redis.call('PUBLISH', ARGV[2], table.concat(told, ' '))
+  -- One short chunk is told with its outcomes: whoever waits for it need not ask.
+  local text = table.concat(told, ' ')
+  if #told == 1 and #stored == 2 then text = text .. '\n' .. stored[2] end
+  redis.call('PUBLISH', ARGV[2], text)
 end
 if gain ~= recorded then redis.call('HINCRBY', depth, field .. ':running', gain - recorded) end
 settle(batch, payload, result, layout, ARGV[2])

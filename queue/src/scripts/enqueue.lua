@@ -1,8 +1,10 @@
--- Puts chunks, whose payloads the caller has just stored, onto the work stream.
+-- Puts chunks onto the work stream: short payloads come as arguments and travel in the entry, the caller has just
+-- stored the others.
 -- Atomic: numbering, stream entries, counters. Repeating it is harmless: a chunk number below the batch's next
 -- one was accepted before, a number above it is refused, so nothing is doubled and nothing is skipped.
 -- KEYS: stream, depth, batch, payload, result, layout
--- ARGV: batch id, notice channel, depth field, jobs allowed in the queue, close (0/1), then for each chunk: number, jobs
+-- ARGV: batch id, notice channel, depth field, jobs allowed in the queue, close (0/1), then for each chunk: number, jobs,
+--       payload or ''
 -- Returns: {'ok', next chunk} | {'full', unfinished jobs} | {'gap', next chunk} | {'lost', chunk}
 --        | {'gone'} | {'cancelled'} | {'closed', next chunk}
 local stream, depth, batch, payload, result, layout = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -17,10 +19,10 @@ if b[3] then
   return {'cancelled'}
 end
 local next, first, collected = tonumber(b[1]), tonumber(b[2]), tonumber(b[5])
-local last = tonumber(ARGV[#ARGV - 1])
+local last = tonumber(ARGV[#ARGV - 2])
 if #ARGV > 5 and last >= next then
   if b[4] == '1' then
-    for i = 6, #ARGV, 2 do
+    for i = 6, #ARGV, 3 do
       if tonumber(ARGV[i]) >= next then redis.call('HDEL', payload, ARGV[i]) end
     end
     return {'closed', next}
@@ -28,7 +30,7 @@ if #ARGV > 5 and last >= next then
   local held = redis.call('HMGET', depth, field .. ':waiting', field .. ':running')
   local unfinished = (tonumber(held[1]) or 0) + (tonumber(held[2]) or 0)
   if unfinished >= limit then
-    for i = 6, #ARGV, 2 do
+    for i = 6, #ARGV, 3 do
       if tonumber(ARGV[i]) >= next then redis.call('HDEL', payload, ARGV[i]) end
     end
     return {'full', unfinished}
@@ -41,18 +43,24 @@ if b[6] then
   seg_chunk, seg_first, seg_jobs = tonumber(seg_chunk), tonumber(seg_first), tonumber(seg_jobs)
 end
 local accepted, refused = 0, nil
-for i = 6, #ARGV, 2 do
+for i = 6, #ARGV, 3 do
   local n, jobs = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
   if n < next then
     -- Sent again after a lost reply. Its payload must not outlive its outcomes.
-    if n < collected or redis.call('HEXISTS', result, n) == 1 then redis.call('HDEL', payload, n) end
+    if ARGV[i + 2] == '' and (n < collected or redis.call('HEXISTS', result, n) == 1) then
+      redis.call('HDEL', payload, n)
+    end
   elseif n > next then
     redis.call('HDEL', payload, n)
     refused = refused or {'gap', next}
-  elseif redis.call('HEXISTS', payload, n) == 0 then
+  elseif ARGV[i + 2] == '' and redis.call('HEXISTS', payload, n) == 0 then
     refused = refused or {'lost', n}
   else
-    redis.call('XADD', stream, '*', 'b', id, 'n', n, 'f', first, 'j', jobs)
+    if ARGV[i + 2] == '' then
+      redis.call('XADD', stream, '*', 'b', id, 'n', n, 'f', first, 'j', jobs)
+    else
+      redis.call('XADD', stream, '*', 'b', id, 'n', n, 'f', first, 'j', jobs, 'p', ARGV[i + 2])
+    end
     local follows = seg_jobs and first == seg_first + (n - seg_chunk) * seg_jobs
     if not follows or jobs > seg_jobs then
       if seg_jobs then

@@ -79,8 +79,9 @@ async fn fresh(rig: &Rig, args: &LatencyArgs) -> Result<Row, Failure> {
         let batch = Batch { priority: Priority::High, ..Batch::new(task()?) };
         let payload = payload(&batch.task);
         let started = Instant::now();
-        rig.queue.submit(&batch, &[NewChunk { number: 0, payload }]).await?;
         let mut follow = rig.queue.follow(batch.id, 0).await?;
+        let chunks = [NewChunk { number: 0, payload }];
+        tokio::try_join!(follow.listen(), rig.queue.submit(&batch, &chunks))?;
         follow.next().await?.ok_or_else(|| Failure::new(Exit::Internal, "the batch ended early"))?;
         times.push(started.elapsed());
         tokio::time::sleep(Duration::from_millis(args.pause_ms)).await;
