@@ -1,6 +1,6 @@
 # What a person types, and what CI runs. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt bench
+.PHONY: help setup demo test check fmt bench soak corpora
 # Extra arguments: `make demo ARGS='--workers 4'`, `make test ARGS='-p puzzled-queue'`.
 ARGS ?=
 
@@ -55,3 +55,9 @@ bench: setup ## micro-benchmarks, then the whole way through Redis
 	cargo bench --workspace
 	cargo build --release
 	target/release/puzzled bench $(ARGS)
+
+soak: setup ## a million puzzles while workers and Redis are killed
+	SOAK_PUZZLES=1000000 cargo test --release --test e2e faults -- --nocapture
+
+corpora: ## every puzzle file of a folder, by both engines: make corpora FOLDER=tests/data
+	cargo run --release -p puzzled-solver --example corpora -- $(or $(FOLDER),tests/data)
