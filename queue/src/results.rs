@@ -269,7 +269,8 @@ impl Follow {
         Part { chunk, first, outcomes, facts }
     }
 
-    fn at_end(&self) -> bool {
+    /// Whether the input is complete and every part was handed out, as far as the last look showed.
+    pub fn at_end(&self) -> bool {
         self.status.as_ref().is_some_and(|s| s.closed && self.chunk >= s.chunks)
     }
 
@@ -293,7 +294,12 @@ impl Follow {
         Ok(())
     }
 
-    async fn wait(&mut self) -> Result<(), Error> {
+    /// Waits until it is worth looking again: something was recorded, or a second passed in silence. For callers
+    /// that have more to wait for than [`Follow::next`] knows of; dropping the future is safe.
+    ///
+    /// # Errors
+    /// What Redis said.
+    pub async fn wait(&mut self) -> Result<(), Error> {
         let Some(notices) = &mut self.notices else {
             // First round: subscribe, then look again.
             return Ok(());
