@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use puzzled_service::Exit;
 
-use crate::commands::worker;
+use crate::commands::{batches, cancel, get, results, solve, status, submit, watch, worker};
 
 /// A distributed job queue for puzzles.
 #[derive(Parser, Debug)]
@@ -28,6 +28,22 @@ pub(crate) struct Cli {
 /// The roles and tools.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    /// Solve a file of puzzles and print the answers as they come.
+    Solve(solve::SolveArgs),
+    /// Put a file of puzzles on the queue and print its batch id.
+    Submit(submit::SubmitArgs),
+    /// Show how a batch stands.
+    Status(status::StatusArgs),
+    /// Show a batch's progress until it ends.
+    Watch(watch::WatchArgs),
+    /// Print a batch's outcomes in input order.
+    Results(results::ResultsArgs),
+    /// Print the outcome of one job.
+    Get(get::GetArgs),
+    /// End a batch at once.
+    Cancel(cancel::CancelArgs),
+    /// List the newest batches.
+    Batches(batches::BatchesArgs),
     /// Claim chunks, solve them on every core, record the outcomes.
     Worker(worker::WorkerArgs),
 }
@@ -42,6 +58,7 @@ impl Cli {
     pub(crate) fn flags(&self) -> Vec<(String, String)> {
         let mut flags = match &self.command {
             Command::Worker(args) => args.flags(),
+            _ => Vec::new(),
         };
         flags.extend(self.redis.iter().map(|url| ("redis.url".to_owned(), url.clone())));
         flags.extend(self.sets.iter().cloned());

@@ -56,6 +56,7 @@ failures! {
     puzzled_queue::IdError => Usage,
     puzzled_worker::ConfigError => Usage,
     puzzled_producer::ConfigError => Usage,
+    puzzled_producer::InputError => Input,
     prometheus::Error => Internal,
 }
 
