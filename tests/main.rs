@@ -1,3 +1,4 @@
 //! The one integration binary: real Redis, real processes, real faults.
 
+mod cli;
 mod layering;
