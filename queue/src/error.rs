@@ -173,12 +173,15 @@ impl Error {
         use redis::{ErrorKind, ServerErrorKind};
         let address = address.to_owned();
         let reason = error.to_string();
-        match error.code() {
+        // A pipeline's error carries its commands' errors inside; the first one says why the others failed.
+        let inner = error.clone().into_server_errors();
+        let code = error.code().or_else(|| Some(inner.as_ref()?.first()?.1.code()));
+        match code {
             Some("OOM") => return Error::OutOfMemory(address),
             Some("READONLY") => return Error::ReadOnly(address),
             Some("MISCONF" | "NOREPLICAS") => return Error::NotPersisting { address, reason },
             Some("NOAUTH" | "WRONGPASS" | "NOPERM") => return Error::Refused { address, reason },
-            Some("BUSY" | "UNBLOCKED") => return Error::Busy { address, reason },
+            Some("BUSY" | "UNBLOCKED" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN") => return Error::Busy { address, reason },
             _ => {}
         }
         // A script or a transaction reports the error of the command inside it only in its text.
