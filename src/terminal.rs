@@ -23,7 +23,10 @@ pub(crate) fn say(text: &str) {
 /// Prints a text on stdout.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| broken("standard output", &error))
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(|error| broken("standard output", &error))
 }
 
 /// The failure of an output nobody can come back to.

@@ -103,11 +103,11 @@ impl Bench {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_puzzled"));
         // Variables of whoever runs the tests are not ours.
-        std::env::vars_os()
-            .filter(|(name, _)| name.to_string_lossy().starts_with("PUZZLED_"))
-            .for_each(|(name, _)| {
+        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PUZZLED_")).for_each(
+            |(name, _)| {
                 command.env_remove(name);
-            });
+            },
+        );
         if self.server.is_some() {
             command.env("PUZZLED_REDIS__URL", self.url());
         }
@@ -267,7 +267,8 @@ fn a_grid_is_one_puzzle() {
 fn eight_puzzle_cases() {
     let bench = Bench::with_worker();
     let text = data("slide8_cases.txt");
-    let cases: Vec<(&str, &str)> = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit_once(':')).collect();
+    let cases: Vec<(&str, &str)> =
+        text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit_once(':')).collect();
     let input: String = cases.iter().map(|(board, _)| format!("{board}\n")).collect();
     let ran = bench.run(&["solve", &bench.file("in.txt", input)]);
     assert_eq!(ran.out.lines().count(), cases.len(), "{}", ran.err);
@@ -289,10 +290,14 @@ fn formats() {
     let input = bench.file("in.txt", "1234567x8\n\"a,b\n2134567x8\n");
     let csv = bench.run(&["solve", "-q", "--format", "csv", &input]);
     let lines: Vec<&str> = csv.out.lines().collect();
-    assert_eq!((lines.len(), lines[0], lines[1], lines[3]), (4, "index,outcome,answer", "0,solved,r", "2,no_solution,"));
+    assert_eq!(
+        (lines.len(), lines[0], lines[1], lines[3]),
+        (4, "index,outcome,answer", "0,solved,r", "2,no_solution,")
+    );
     assert!(lines[2].starts_with("1,invalid,\"column "), "{}", csv.out);
     let ndjson = bench.run(&["solve", "-q", "--format", "ndjson", &input]);
-    let objects: Vec<serde_json::Value> = ndjson.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let objects: Vec<serde_json::Value> =
+        ndjson.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(objects.len(), 3);
     assert_eq!((&objects[0]["answer"], &objects[0]["puzzle"]), (&"r".into(), &"1234567x8".into()));
     assert_eq!((&objects[1]["outcome"], &objects[1]["line"]), (&"invalid".into(), &2.into()));
@@ -304,7 +309,12 @@ fn input_that_cannot_be_read() {
     let bench = Bench::bare();
     let check = |args: &[&str], code, message: &str| {
         let ran = bench.run(args);
-        assert_eq!((ran.code, ran.err.lines().count() == 1 || code == 2), (code, true), "{args:?}: {}", ran.err);
+        assert_eq!(
+            (ran.code, ran.err.lines().count() == 1 || code == 2),
+            (code, true),
+            "{args:?}: {}",
+            ran.err
+        );
         assert!(ran.err.contains(message), "{args:?}: {}", ran.err);
         assert_eq!(ran.out, "");
     };
@@ -526,7 +536,10 @@ fn the_life_of_a_submitted_batch() {
     let json: serde_json::Value = serde_json::from_str(&bench.run(&["get", "--json", &job]).out).unwrap();
     assert_eq!((&json["state"], &json["outcome"]), (&"recorded".into(), &"solved".into()));
     let json: serde_json::Value = serde_json::from_str(&bench.run(&["status", "--json", id]).out).unwrap();
-    assert_eq!((&json["state"], &json["done"], &json["submitted"]), (&"finished".into(), &100.into(), &100.into()));
+    assert_eq!(
+        (&json["state"], &json["done"], &json["submitted"]),
+        (&"finished".into(), &100.into(), &100.into())
+    );
     assert_eq!(bench.run(&["cancel", id]).out, "0 jobs cancelled\n");
 
     let unknown = "01997e60-5bd0-7cc1-8d1e-3b1f0a2c4d5e";
@@ -555,7 +568,12 @@ fn cancelling_ends_a_batch_for_everybody() {
     let ran = solving.end();
     assert_eq!((ran.code, ran.out), (6, "Cancelled\n".repeat(30)), "{}", ran.err);
     assert_eq!(bench.run(&["watch", id]).code, 6);
-    assert!(bench.run(&["status", id]).out.contains("30 submitted = 0 done + 0 failed + 30 cancelled + 0 waiting"));
+    assert!(
+        bench
+            .run(&["status", id])
+            .out
+            .contains("30 submitted = 0 done + 0 failed + 30 cancelled + 0 waiting")
+    );
 }
 
 #[test]
@@ -593,6 +611,8 @@ fn a_full_queue_holds_the_input_back() {
     let input = bench.file("in.txt", puzzles(200));
     let expected = answers(&bench, &input);
     let limits = ["--set", "redis.depth_jobs_max=50", "--set", "producer.chunk_jobs=10"];
+    // The limit is looked at once a call, so somebody else must have reached it.
+    assert_eq!(bench.run(&["submit", &input]).code, 0);
     let mut talk = bench.talk(&[&limits[..], &["solve", &input]].concat());
     let mut err = BufReader::new(talk.process.0.stderr.take().unwrap());
     let mut told = String::new();

@@ -186,9 +186,12 @@ impl Chunker {
                 Line::Text(text) => match task.canonical(text, out) {
                     Ok(()) => None,
                     Err(_) if text.trim_ascii().is_empty() => Some((0, 1, "empty line".to_owned(), false)),
-                    Err(e) => {
-                        Some((e.line().map_or(0, |l| l as u64 - 1), e.column(), e.to_string(), e.line().is_some()))
-                    }
+                    Err(e) => Some((
+                        e.line().map_or(0, |l| l as u64 - 1),
+                        e.column(),
+                        e.to_string(),
+                        e.line().is_some(),
+                    )),
                 },
             };
             if let Some((_, _, reason, _)) = &bad {
@@ -230,7 +233,8 @@ mod tests {
         let mut found = Vec::new();
         for (chunk, number) in chunks.iter().zip(0..) {
             assert_eq!(chunk.number, number);
-            let read = puzzled_queue::wire::PayloadReader::parse(&chunk.payload.bytes, chunk.payload.jobs).unwrap();
+            let read =
+                puzzled_queue::wire::PayloadReader::parse(&chunk.payload.bytes, chunk.payload.jobs).unwrap();
             assert_eq!(read.task, task.parse().unwrap());
             let lines: Vec<_> = read.lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
             found.push(lines.join(","));
@@ -277,7 +281,12 @@ mod tests {
     fn grids_at_the_beginning() {
         check("sudoku.solve", 9, &grid(EASY), EASY);
         check("sudoku.solve", 9, &format!("{}\n\n\n{}", grid(EASY), grid(EASY)), &format!("{EASY},{EASY}"));
-        check("sudoku.solve", 9, &format!("{}\n{EASY}\n{EASY}", grid(EASY)), &format!("{EASY},{EASY},{EASY}"));
+        check(
+            "sudoku.solve",
+            9,
+            &format!("{}\n{EASY}\n{EASY}", grid(EASY)),
+            &format!("{EASY},{EASY},{EASY}"),
+        );
     }
 
     #[test]

@@ -68,11 +68,13 @@ impl Input {
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let is_stdin = path == Path::new("-");
         let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-        let opened =
-            if is_stdin { io::stdin().as_fd().try_clone_to_owned().map(File::from) } else { File::open(path) };
+        let opened = if is_stdin {
+            io::stdin().as_fd().try_clone_to_owned().map(File::from)
+        } else {
+            File::open(path)
+        };
         let with_size = opened.and_then(|file| file.metadata().map(|metadata| (file, metadata)));
-        let (file, metadata) =
-            with_size.map_err(|source| InputError::Open { name: name.clone(), source })?;
+        let (file, metadata) = with_size.map_err(|source| InputError::Open { name: name.clone(), source })?;
         if metadata.is_dir() {
             return Err(InputError::Directory(name));
         }
@@ -110,8 +112,9 @@ impl Input {
         let chunker = Chunker::new(task, config.chunk_jobs, BAD_LINES_MAX);
         let linger = linger.then(|| Duration::from_millis(config.linger_ms));
         let failed = sender.clone();
-        let spawned =
-            std::thread::Builder::new().name("input".to_owned()).spawn(move || run(self, chunker, linger, &sender));
+        let spawned = std::thread::Builder::new()
+            .name("input".to_owned())
+            .spawn(move || run(self, chunker, linger, &sender));
         if let Err(source) = spawned {
             let error = InputError::Read { name: "the input".to_owned(), source };
             drop(failed.try_send(Cut { end: Some(Err(error)), ..Cut::default() }));

@@ -52,7 +52,14 @@ struct Place {
 impl<R: Read> Lines<R> {
     /// Reads nothing yet.
     pub fn new(reader: R) -> Self {
-        Self { reader, buffer: vec![0; BLOCK_BYTES], end: 0, place: Place::default(), ended: false, consumed: 0 }
+        Self {
+            reader,
+            buffer: vec![0; BLOCK_BYTES],
+            end: 0,
+            place: Place::default(),
+            ended: false,
+            consumed: 0,
+        }
     }
 
     /// What it reads from.
@@ -189,7 +196,12 @@ mod tests {
             lines.fill().unwrap();
         }
         if peek {
-            assert_eq!(first.as_ref(), found.first(), "peek of {:?}", &input[..input.len().min(40)].escape_ascii());
+            assert_eq!(
+                first.as_ref(),
+                found.first(),
+                "peek of {:?}",
+                &input[..input.len().min(40)].escape_ascii()
+            );
         }
         assert_eq!(lines.buffer.len(), BLOCK_BYTES);
         found

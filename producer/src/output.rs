@@ -84,7 +84,11 @@ impl<W: Write> Writer<W> {
         self.buffer.len() >= BLOCK_BYTES
     }
 
-    fn run(&mut self, mut inbox: mpsc::Receiver<Piece>, acks: &mpsc::UnboundedSender<Written>) -> io::Result<()> {
+    fn run(
+        &mut self,
+        mut inbox: mpsc::Receiver<Piece>,
+        acks: &mpsc::UnboundedSender<Written>,
+    ) -> io::Result<()> {
         let mut done = Vec::new();
         while let Some(piece) = inbox.blocking_recv() {
             let mut next = Some(piece);

@@ -86,7 +86,9 @@ impl Kept {
     pub(crate) fn shrink(&self, jobs_max: u64) {
         let confirmed = self.confirmed.load(Ordering::Relaxed);
         let mut shelf = self.lock();
-        while shelf.first < confirmed && shelf.end_job() - shelf.first_job > jobs_max && shelf.pop().is_some() {}
+        while shelf.first < confirmed && shelf.end_job() - shelf.first_job > jobs_max && shelf.pop().is_some()
+        {
+        }
     }
 
     /// First chunk that is still here, or will come next.
@@ -170,7 +172,13 @@ pub(crate) struct Sender<B> {
 }
 
 impl<B: Backend> Sender<B> {
-    pub(crate) fn new(backend: B, batch: Arc<Batch>, kept: Arc<Kept>, outage: Arc<Outage>, report: Report) -> Self {
+    pub(crate) fn new(
+        backend: B,
+        batch: Arc<Batch>,
+        kept: Arc<Kept>,
+        outage: Arc<Outage>,
+        report: Report,
+    ) -> Self {
         Self {
             backend,
             batch,

@@ -130,7 +130,9 @@ pub async fn solve<B: Backend>(
             let id = run.sender.batch().id;
             let cancelled = match tokio::time::timeout(LAST_WORDS, run.backend.cancel(id)).await {
                 Ok(answer) => answer,
-                Err(_) => Err(Error::Busy { address: "the queue".to_owned(), reason: "no answer".to_owned() }),
+                Err(_) => {
+                    Err(Error::Busy { address: "the queue".to_owned(), reason: "no answer".to_owned() })
+                }
             };
             Err(SolveError::Stopped { cancelled, stand: run.stand() })
         }

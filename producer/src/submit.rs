@@ -51,7 +51,9 @@ pub enum SubmitError {
     #[error("stopped after {0} jobs")]
     Stopped(u64),
     /// The batch, which existed before, holds another number of jobs.
-    #[error("the batch holds {found} jobs, this input has {jobs}: it is another input, or it was cut otherwise")]
+    #[error(
+        "the batch holds {found} jobs, this input has {jobs}: it is another input, or it was cut otherwise"
+    )]
     Differs {
         /// Jobs of the batch.
         found: u64,

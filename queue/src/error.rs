@@ -181,7 +181,9 @@ impl Error {
             Some("READONLY") => return Error::ReadOnly(address),
             Some("MISCONF" | "NOREPLICAS") => return Error::NotPersisting { address, reason },
             Some("NOAUTH" | "WRONGPASS" | "NOPERM") => return Error::Refused { address, reason },
-            Some("BUSY" | "UNBLOCKED" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN") => return Error::Busy { address, reason },
+            Some("BUSY" | "UNBLOCKED" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN") => {
+                return Error::Busy { address, reason };
+            }
             _ => {}
         }
         // A script or a transaction reports the error of the command inside it only in its text.

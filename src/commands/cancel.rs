@@ -9,7 +9,9 @@ use crate::terminal;
 
 /// Flags of `puzzled cancel`.
 #[derive(Args, Debug)]
-#[command(after_help = "Jobs without an outcome are recorded as cancelled; outcomes that are there stay readable.")]
+#[command(
+    after_help = "Jobs without an outcome are recorded as cancelled; outcomes that are there stay readable."
+)]
 pub(crate) struct CancelArgs {
     /// The batch.
     #[arg(value_name = "BATCH")]

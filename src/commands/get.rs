@@ -12,8 +12,10 @@ use crate::terminal;
 
 /// Flags of `puzzled get`.
 #[derive(Args, Debug)]
-#[command(after_help = "The first line of a batch is job 0. A job without outcome prints waiting or running.\n\n\
-                        Example:\n  puzzled get 01997e60-5bd0-7cc1-8d1e-3b1f0a2c4d5e.17")]
+#[command(
+    after_help = "The first line of a batch is job 0. A job without outcome prints waiting or running.\n\n\
+                        Example:\n  puzzled get 01997e60-5bd0-7cc1-8d1e-3b1f0a2c4d5e.17"
+)]
 pub(crate) struct GetArgs {
     /// The job: batch id, a dot, and the index.
     #[arg(value_name = "JOBID")]
@@ -41,7 +43,9 @@ pub(crate) async fn run(settings: &Settings, args: &GetArgs) -> Result<(), Failu
         match kind {
             OutcomeKind::Invalid | OutcomeKind::Failed => json["reason"] = text.into(),
             OutcomeKind::NoSolution | OutcomeKind::Cancelled => {}
-            OutcomeKind::Solved | OutcomeKind::Multiple | OutcomeKind::TimedOut => json["answer"] = text.into(),
+            OutcomeKind::Solved | OutcomeKind::Multiple | OutcomeKind::TimedOut => {
+                json["answer"] = text.into()
+            }
         }
         if let Some(facts) = facts {
             json["worker"] = facts.worker.into();

@@ -34,8 +34,11 @@ pub(crate) async fn connect(settings: &Settings) -> Result<Queue, Failure> {
 fn task(asked: Option<&Task>, input: &mut Input) -> Result<Task, Failure> {
     let guessed = input.guess_task()?;
     asked.cloned().or(guessed).ok_or_else(|| {
-        let message =
-            format!("the first line of {} is no puzzle I know; say what it is with --task\n{}", input.name(), tasks());
+        let message = format!(
+            "the first line of {} is no puzzle I know; say what it is with --task\n{}",
+            input.name(),
+            tasks()
+        );
         Failure::new(Exit::Usage, message)
     })
 }

@@ -77,12 +77,8 @@ pub(crate) async fn run(settings: &Settings, args: &SolveArgs) -> Result<(), Fai
         Some(super::connect(settings).await?)
     };
     let task = super::task(args.task.as_ref(), &mut input)?;
-    let batch = Batch {
-        priority: args.priority,
-        label: args.label.clone(),
-        keep: args.keep,
-        ..Batch::new(task)
-    };
+    let batch =
+        Batch { priority: args.priority, label: args.label.clone(), keep: args.keep, ..Batch::new(task) };
     let options = Options {
         batch,
         config: settings.producer.clone(),
@@ -173,7 +169,9 @@ fn failure(error: SolveError, durable: bool, output: &str) -> Failure {
                 _ if !durable => String::new(),
                 Ok(jobs) => format!("; batch {batch} is cancelled, {jobs} of its jobs were unfinished"),
                 Err(error) => {
-                    format!("; batch {batch} could not be cancelled ({error}), do it with: puzzled cancel {batch}")
+                    format!(
+                        "; batch {batch} could not be cancelled ({error}), do it with: puzzled cancel {batch}"
+                    )
                 }
             };
             Failure::new(Exit::Interrupted, format!("stopped after {} results{fate}", stand.written))
@@ -184,7 +182,8 @@ fn failure(error: SolveError, durable: bool, output: &str) -> Failure {
 /// How to get at what is not written.
 fn way_on(stand: &Stand) -> String {
     let from = stand.written.saturating_sub(stand.first);
-    let fetch = format!("The other results stay; fetch them with: puzzled results {} --from {from}", stand.batch);
+    let fetch =
+        format!("The other results stay; fetch them with: puzzled results {} --from {from}", stand.batch);
     if stand.input_over {
         fetch
     } else {

@@ -31,7 +31,8 @@ pub(crate) async fn run(settings: &Settings, args: &StatusArgs) -> Result<(), Fa
 fn to_text(status: &BatchStatus) -> String {
     let of = |kind| status.outcome(kind);
     let more = if status.closed { "" } else { " (more may come)" };
-    let label = if status.label.is_empty() { String::new() } else { format!(" \"{}\"", status.label.escape_debug()) };
+    let label =
+        if status.label.is_empty() { String::new() } else { format!(" \"{}\"", status.label.escape_debug()) };
     format!(
         "batch {}{label}\n{} priority {}: {}\n\
          {} submitted{more} = {} done + {} failed + {} cancelled + {} waiting + {} running\n{}",

@@ -80,7 +80,11 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
     match ended {
         Ok(submitted) => {
             if !args.quiet {
-                let bad = if submitted.bad > 0 { format!(", {} of them invalid", submitted.bad) } else { String::new() };
+                let bad = if submitted.bad > 0 {
+                    format!(", {} of them invalid", submitted.bad)
+                } else {
+                    String::new()
+                };
                 terminal::say(&format!("{} jobs submitted{bad}", submitted.jobs));
             }
             Ok(())
@@ -94,8 +98,13 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
         Err(SubmitError::Input(error)) => Err(error.into()),
         Err(SubmitError::Stopped(jobs)) => Err(Failure::new(
             Exit::Interrupted,
-            format!("stopped after {jobs} jobs, which are being solved; {}; or give it up: puzzled cancel {id}", go_on()),
+            format!(
+                "stopped after {jobs} jobs, which are being solved; {}; or give it up: puzzled cancel {id}",
+                go_on()
+            ),
         )),
-        Err(error @ SubmitError::Differs { .. }) => Err(Failure::new(Exit::Usage, format!("batch {id}: {error}"))),
+        Err(error @ SubmitError::Differs { .. }) => {
+            Err(Failure::new(Exit::Usage, format!("batch {id}: {error}")))
+        }
     }
 }
