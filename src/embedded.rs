@@ -130,6 +130,10 @@ impl Results for Outbox {
         Ok(Some(Part { chunk: self.next - 1, first: facts.first, outcomes, facts: Some(facts) }))
     }
 
+    fn is_ready(&self) -> bool {
+        true
+    }
+
     async fn wait(&mut self) -> Result<(), Error> {
         self.inner.changed.notified().await;
         Ok(())

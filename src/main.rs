@@ -34,7 +34,13 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     let loaded = puzzled_service::settings::load::<Settings>(cli.settings_file(), &cli.flags())?;
     let settings = loaded.value;
     logging::init(&settings.log)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let mut builder = match cli.command {
+        Command::Worker(_) => tokio::runtime::Builder::new_multi_thread(),
+        // Reading, writing and solving have threads of their own; what is left is one conversation with Redis, and
+        // passing it from thread to thread would cost more than it takes.
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder
         // I/O only: solving has threads of its own.
         .worker_threads(2)
         .enable_all()

@@ -28,6 +28,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
 pub trait Results: Send + 'static {
     /// As [`Follow::next_ready`].
     fn next_ready(&mut self) -> impl Future<Output = Result<Option<Part>, Error>> + Send;
+    /// As [`Follow::is_ready`]; `true` where asking costs nothing.
+    fn is_ready(&self) -> bool;
     /// As [`Follow::wait`].
     fn wait(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
     /// As [`Follow::at_end`].
@@ -72,6 +74,10 @@ impl Backend for Queue {
 impl Results for Follow {
     async fn next_ready(&mut self) -> Result<Option<Part>, Error> {
         Follow::next_ready(self).await
+    }
+
+    fn is_ready(&self) -> bool {
+        Follow::is_ready(self)
     }
 
     async fn wait(&mut self) -> Result<(), Error> {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use puzzled_queue::{Error, Part};
 use puzzled_solver::OutcomeKind;
@@ -13,7 +14,13 @@ use crate::output::{Piece, Written};
 use crate::sender::Kept;
 
 /// Written parts that are dropped from the queue in one call.
-const FLUSH_PARTS: u64 = 64;
+const FLUSH_PARTS: usize = 64;
+
+/// Pause between two looks while much is on its way. A look costs Redis and us some 50 us whatever it finds, and
+/// nobody waits for a single chunk among many; a lone chunk is looked for at once.
+const PACE: Duration = Duration::from_millis(2);
+/// Chunks on their way that count as much.
+const PACED_CHUNKS: usize = 8;
 
 /// What is written so far.
 #[derive(Debug, Default)]
@@ -73,7 +80,7 @@ pub(crate) struct Collector {
     pub(crate) handed: u64,
     pub(crate) written: u64,
     /// Parts written and not yet dropped from the queue.
-    pub(crate) unflushed: u64,
+    pub(crate) unflushed: Vec<u64>,
 }
 
 impl Collector {
@@ -88,7 +95,17 @@ impl Collector {
 
     async fn collect<R: Results>(&mut self, results: &mut R) -> Result<Ended, Ended> {
         let mut backoff = Backoff::new();
+        // Everything that was there was just handed over: what comes now is announced, or was seen to be the end.
+        let mut nothing_new = false;
         loop {
+            if std::mem::take(&mut nothing_new) {
+                if results.at_end() {
+                    return self.finish(results).await;
+                }
+                if let Err(error) = self.idle(results).await? {
+                    self.outage.failed(Party::Collector, error).map_err(Ended::Failed)?;
+                }
+            }
             // What was confirmed before looking must be there when we look.
             let confirmed = self.kept.held(self.base_chunk);
             let answer = match results.next_ready().await {
@@ -97,9 +114,10 @@ impl Collector {
                     backoff.reset();
                     self.hand_over(part).await?;
                     while let Ok(ack) = self.acks.try_recv() {
-                        self.note(ack, results)?;
+                        self.note(ack)?;
                     }
-                    if self.unflushed < FLUSH_PARTS {
+                    nothing_new = !results.is_ready();
+                    if self.unflushed.len() < FLUSH_PARTS {
                         continue;
                     }
                     self.flush(results).await
@@ -141,25 +159,35 @@ impl Collector {
         Ok(())
     }
 
-    /// Nothing is ready: tidy up, and wait for outcomes or for the output.
+    /// Nothing is ready: tidy up, and wait until it is worth looking again. That the output has written something
+    /// is no reason to look.
     async fn idle<R: Results>(&mut self, results: &mut R) -> Result<Result<(), Error>, Ended> {
-        if self.written == self.handed && self.unflushed > 0 {
-            return Ok(self.flush(results).await);
-        }
-        tokio::select! {
-            waited = results.wait() => Ok(waited),
-            ack = self.acks.recv() => {
-                self.note_or_end(ack, results)?;
-                Ok(Ok(()))
+        let is_busy = self.kept.len() >= PACED_CHUNKS;
+        {
+            let waited = async {
+                results.wait().await?;
+                if is_busy {
+                    tokio::time::sleep(PACE).await;
+                }
+                Ok(())
+            };
+            tokio::pin!(waited);
+            // With nothing on its way this may be a long wait: then tidy up before.
+            while self.written < self.handed || self.unflushed.is_empty() || self.kept.len() > 0 {
+                tokio::select! {
+                    waited = &mut waited => return Ok(waited),
+                    ack = self.acks.recv() => self.note_or_end(ack)?,
+                }
             }
         }
+        Ok(self.flush(results).await)
     }
 
     /// Waits for the output and drops the rest from the queue.
     async fn finish<R: Results>(&mut self, results: &mut R) -> Result<Ended, Ended> {
         while self.written < self.handed {
             let ack = self.acks.recv().await;
-            self.note_or_end(ack, results)?;
+            self.note_or_end(ack)?;
         }
         let mut backoff = Backoff::new();
         while let Err(error) = self.flush(results).await {
@@ -185,30 +213,28 @@ impl Collector {
                 Some(Written::Broken { .. }) | None => break,
             }
         }
-        self.unflushed = 0;
+        self.unflushed.clear();
     }
 
     async fn flush<R: Results>(&mut self, results: &mut R) -> Result<(), Error> {
-        results.flush().await?;
-        self.unflushed = 0;
-        Ok(())
+        self.unflushed.drain(..).for_each(|chunk| results.put_away(chunk));
+        results.flush().await
     }
 
-    fn note_or_end<R: Results>(&mut self, ack: Option<Written>, results: &mut R) -> Result<(), Ended> {
+    fn note_or_end(&mut self, ack: Option<Written>) -> Result<(), Ended> {
         match ack {
-            Some(ack) => self.note(ack, results),
+            Some(ack) => self.note(ack),
             None => Err(Ended::Output { error: std::io::Error::other("the output thread ended") }),
         }
     }
 
-    fn note<R: Results>(&mut self, ack: Written, results: &mut R) -> Result<(), Ended> {
+    fn note(&mut self, ack: Written) -> Result<(), Ended> {
         match ack {
             Written::Piece { chunk, jobs, counts } => {
                 self.tally.add(jobs, &counts);
                 self.written += 1;
                 if !self.keep {
-                    results.put_away(chunk);
-                    self.unflushed += 1;
+                    self.unflushed.push(chunk);
                 }
                 Ok(())
             }

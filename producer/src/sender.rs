@@ -96,6 +96,11 @@ impl Kept {
         self.lock().first
     }
 
+    /// Chunks here.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().payloads.len()
+    }
+
     /// Jobs confirmed by the queue.
     pub(crate) fn confirmed_jobs(&self) -> u64 {
         let shelf = self.lock();

@@ -203,7 +203,7 @@ impl<B: Backend> Run<B> {
             jobs: 0,
             handed: 0,
             written: 0,
-            unflushed: 0,
+            unflushed: Vec::new(),
         };
         let cuts = input.read(&batch.task, &options.config, true);
         Ok(Self {
