@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use puzzled_service::Exit;
 
-use crate::commands::{bench, config, dashboard, demo, doctor, guard, up, worker};
+use crate::commands::{
+    batches, bench, cancel, config, dashboard, demo, doctor, get, guard, results, solve, status, submit, up,
+    watch, worker,
+};
 
 /// A distributed job queue for puzzles.
 #[derive(Parser, Debug)]
@@ -28,6 +31,22 @@ pub(crate) struct Cli {
 /// The roles and tools.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    /// Solve a file of puzzles and print the answers as they come.
+    Solve(solve::SolveArgs),
+    /// Put a file of puzzles on the queue and print its batch id.
+    Submit(submit::SubmitArgs),
+    /// Show how a batch stands.
+    Status(status::StatusArgs),
+    /// Show a batch's progress until it ends.
+    Watch(watch::WatchArgs),
+    /// Print a batch's outcomes in input order.
+    Results(results::ResultsArgs),
+    /// Print the outcome of one job.
+    Get(get::GetArgs),
+    /// End a batch at once.
+    Cancel(cancel::CancelArgs),
+    /// List the newest batches.
+    Batches(batches::BatchesArgs),
     /// Claim chunks, solve them on every core, record the outcomes.
     Worker(worker::WorkerArgs),
     /// Start a private Redis, workers and the dashboard on this machine.
@@ -69,11 +88,7 @@ impl Cli {
             Command::Worker(args) => args.flags(),
             Command::Up(args) => args.flags(),
             Command::Dashboard(args) => args.flags(),
-            Command::Bench(_)
-            | Command::Demo(_)
-            | Command::Doctor(_)
-            | Command::Config(_)
-            | Command::Guard(_) => Vec::new(),
+            _ => Vec::new(),
         };
         flags.extend(self.redis.iter().map(|url| ("redis.url".to_owned(), url.clone())));
         flags.extend(self.sets.iter().cloned());

@@ -57,6 +57,7 @@ failures! {
     puzzled_worker::ConfigError => Usage,
     puzzled_producer::ConfigError => Usage,
     puzzled_dashboard::DashboardError => Internal,
+    puzzled_producer::InputError => Input,
     prometheus::Error => Internal,
 }
 

@@ -2,8 +2,10 @@
 
 mod cli;
 mod commands;
+mod embedded;
 mod failure;
 mod settings;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -21,7 +23,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             if !failure.message.is_empty() {
-                eprintln!("puzzled: {}", failure.message);
+                terminal::say(&format!("puzzled: {}", failure.message));
             }
             failure.exit.into()
         }
@@ -41,6 +43,14 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     logging::init(&settings.log)?;
     runtime()?.block_on(async {
         match &cli.command {
+            Command::Solve(args) => commands::solve::run(&settings, args).await,
+            Command::Submit(args) => commands::submit::run(&settings, args).await,
+            Command::Status(args) => commands::status::run(&settings, args).await,
+            Command::Watch(args) => commands::watch::run(&settings, args).await,
+            Command::Results(args) => commands::results::run(&settings, args).await,
+            Command::Get(args) => commands::get::run(&settings, args).await,
+            Command::Cancel(args) => commands::cancel::run(&settings, args).await,
+            Command::Batches(args) => commands::batches::run(&settings, args).await,
             Command::Worker(_) => commands::worker::run(&settings).await,
             Command::Bench(args) => commands::bench::run(args).await,
             Command::Up(args) => commands::up::run(cli, args, &settings).await,

@@ -1,5 +1,6 @@
 //! The one integration binary: real Redis, real processes, real faults.
 
+mod cli;
 mod faults;
 mod layering;
 mod ops;

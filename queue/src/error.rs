@@ -192,7 +192,9 @@ impl Error {
         }
         match code {
             "NOAUTH" | "WRONGPASS" | "NOPERM" => return Error::Refused { address, reason },
-            "BUSY" | "UNBLOCKED" => return Error::Busy { address, reason },
+            "BUSY" | "UNBLOCKED" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" => {
+                return Error::Busy { address, reason };
+            }
             _ => {}
         }
         match error.kind() {

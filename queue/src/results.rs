@@ -193,7 +193,7 @@ impl Follow {
     /// # Errors
     /// As [`Follow::next`].
     pub async fn next_ready(&mut self) -> Result<Option<Part>, Error> {
-        if !self.ready.contains_key(&self.chunk) {
+        if !self.is_ready() {
             self.look().await?;
         }
         if let Some(bytes) = self.ready.remove(&self.chunk) {
@@ -229,6 +229,11 @@ impl Follow {
             self.notices = Some(self.queue.listen(self.id).await?);
         }
         Ok(())
+    }
+
+    /// Whether [`Follow::next_ready`] has the next outcomes in memory and would not ask Redis.
+    pub fn is_ready(&self) -> bool {
+        self.ready.contains_key(&self.chunk)
     }
 
     /// The batch as last seen.

@@ -1,21 +1,31 @@
 //! One file a subcommand: flags, wiring, nothing else.
 
+pub(crate) mod batches;
 pub(crate) mod bench;
+pub(crate) mod cancel;
 pub(crate) mod config;
 pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod get;
 pub(crate) mod guard;
+pub(crate) mod results;
+pub(crate) mod solve;
+pub(crate) mod status;
+pub(crate) mod submit;
 pub(crate) mod up;
+pub(crate) mod watch;
 pub(crate) mod worker;
 
 use std::io::{self, Write};
 
 use prometheus::Registry;
+use puzzled_producer::Input;
 use puzzled_queue::{Operation, Queue};
-use puzzled_service::Exit;
 use puzzled_service::metrics::RedisMetrics;
 use puzzled_service::settings::{Loaded, Origin};
+use puzzled_service::{Exit, Shutdown};
+use puzzled_solver::Task;
 
 use crate::cli::Command;
 use crate::failure::Failure;
@@ -61,4 +71,30 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .map_err(|e| Failure::new(Exit::Output, format!("cannot write to standard output: {e}")))
+}
+
+/// The task asked for, or the one the first line looks made for. An empty input is an error either way.
+fn task(asked: Option<&Task>, input: &mut Input) -> Result<Task, Failure> {
+    let guessed = input.guess_task()?;
+    asked.cloned().or(guessed).ok_or_else(|| {
+        let message = format!(
+            "the first line of {} is no puzzle I know; say what it is with --task\n{}",
+            input.name(),
+            tasks()
+        );
+        Failure::new(Exit::Usage, message)
+    })
+}
+
+/// The table of tasks, for help texts.
+fn tasks() -> String {
+    let rows: String =
+        Task::table().map(|info| format!("  {:<26} {}\n", info.task.to_string(), info.about)).collect();
+    format!("Tasks:\n{rows}")
+}
+
+/// Takes SIGINT and SIGTERM over from the system.
+fn on_signals(settings: &Settings) -> Result<Shutdown, Failure> {
+    Shutdown::on_signals(settings.shutdown.grace())
+        .map_err(|e| Failure::new(Exit::Internal, format!("cannot handle signals: {e}")))
 }

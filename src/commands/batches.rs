@@ -1,0 +1,44 @@
+//! `puzzled batches`: the newest batches.
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::{commands::status, terminal};
+
+/// Flags of `puzzled batches`.
+#[derive(Args, Debug)]
+pub(crate) struct BatchesArgs {
+    /// How many at most.
+    #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    count: u32,
+    /// As a JSON array.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints them, newest first.
+pub(crate) async fn run(settings: &Settings, args: &BatchesArgs) -> Result<(), Failure> {
+    let batches = super::connect(settings).await?.recent(args.count as usize).await?;
+    if args.json {
+        let list: Vec<Value> = batches.iter().map(status::to_json).collect();
+        return terminal::print(&format!("{}\n", Value::Array(list)));
+    }
+    if batches.is_empty() {
+        terminal::say("no batches");
+    }
+    let mut text = String::new();
+    for batch in &batches {
+        text += &format!(
+            "{}  {:9}  {:>10} of {:<10}  {}  {}\n",
+            batch.id,
+            batch.state(),
+            batch.recorded,
+            batch.submitted,
+            batch.task,
+            batch.label.escape_debug()
+        );
+    }
+    terminal::print(&text)
+}

@@ -1,0 +1,110 @@
+//! `puzzled submit`: puts a file on the queue and prints the batch id.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use puzzled_producer::{Input, SubmitError, SubmitOptions};
+use puzzled_queue::{Batch, BatchId, Priority};
+use puzzled_service::Exit;
+use puzzled_solver::Task;
+
+use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::terminal::{self, Display};
+
+/// Flags of `puzzled submit`.
+#[derive(Args, Debug)]
+#[command(after_help = help())]
+pub(crate) struct SubmitArgs {
+    /// One puzzle a line; - reads standard input.
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// What to do with each puzzle [default: guessed from the first line].
+    #[arg(long)]
+    task: Option<Task>,
+    /// high, normal or low.
+    #[arg(long, default_value_t)]
+    priority: Priority,
+    /// A name for people, shown by `puzzled batches`.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    label: String,
+    /// Batch id, a UUID. Submitting the same file under the same id again goes on where it ended and doubles nothing.
+    #[arg(long, value_name = "UUID")]
+    id: Option<BatchId>,
+    /// Keep the results until somebody deletes them, instead of a day.
+    #[arg(long)]
+    keep: bool,
+    /// Say nothing but errors and bad lines.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+fn help() -> String {
+    format!(
+        "The batch id is printed at once, before the input is read to its end.\n\n{}\nExamples:\n  \
+         puzzled submit puzzles.txt\n  \
+         id=$(puzzled submit --priority low --label nightly puzzles.txt); puzzled watch $id; puzzled results $id\n  \
+         puzzled submit --id 01997e60-5bd0-7cc1-8d1e-3b1f0a2c4d5e puzzles.txt   # repeat after a crash",
+        super::tasks()
+    )
+}
+
+/// Returns when every line is accepted. SIGINT leaves the batch open.
+pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Failure> {
+    settings.producer.validate()?;
+    let mut input = Input::open(&args.input)?;
+    let queue = super::connect(settings).await?;
+    let task = super::task(args.task.as_ref(), &mut input)?;
+    let batch = Batch {
+        id: args.id.unwrap_or_else(BatchId::new),
+        task,
+        priority: args.priority,
+        label: args.label.clone(),
+        keep: args.keep,
+    };
+    let opened = queue.create(&batch).await?;
+    terminal::print(&format!("{}\n", batch.id))?;
+    let shutdown = super::on_signals(settings)?;
+    let display = Display::new(input.name(), args.quiet, false);
+    let (id, file) = (batch.id, args.input.display().to_string());
+    let options = SubmitOptions {
+        batch,
+        opened,
+        config: settings.producer.clone(),
+        patience: Duration::from_secs(settings.redis.patience_s),
+    };
+    let ended = puzzled_producer::submit(queue, options, input, display.report(), shutdown.draining()).await;
+    display.finish();
+    let go_on = || format!("go on with: puzzled submit --id {id} {file}");
+    match ended {
+        Ok(submitted) => {
+            if !args.quiet {
+                let bad = if submitted.bad > 0 {
+                    format!(", {} of them invalid", submitted.bad)
+                } else {
+                    String::new()
+                };
+                terminal::say(&format!("{} jobs submitted{bad}", submitted.jobs));
+            }
+            Ok(())
+        }
+        Err(SubmitError::Queue(error)) => {
+            let transient = error.is_transient();
+            let failure = Failure::from(error);
+            let rest = if transient { format!(". {}", go_on()) } else { String::new() };
+            Err(Failure::new(failure.exit, failure.message + &rest))
+        }
+        Err(SubmitError::Input(error)) => Err(error.into()),
+        Err(SubmitError::Stopped(jobs)) => Err(Failure::new(
+            Exit::Interrupted,
+            format!(
+                "stopped after {jobs} jobs, which are being solved; {}; or give it up: puzzled cancel {id}",
+                go_on()
+            ),
+        )),
+        Err(error @ SubmitError::Differs { .. }) => {
+            Err(Failure::new(Exit::Usage, format!("batch {id}: {error}")))
+        }
+    }
+}
