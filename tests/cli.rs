@@ -1,5 +1,7 @@
 //! The producer's commands as people meet them: the real binary, a real Redis, a real worker.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test, as the tests themselves do")]
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::symlink;

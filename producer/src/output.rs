@@ -181,6 +181,6 @@ mod tests {
         check(Format::Text, 3, 0).await;
         check(Format::Text, 4, 1).await;
         check(Format::Text, 39, 9).await;
-        check(Format::Csv, 21 + 12, 1).await;
+        check(Format::Csv, 21 + 13, 1).await;
     }
 }

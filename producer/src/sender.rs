@@ -299,7 +299,9 @@ impl<B: Backend> Sender<B> {
             self.next = self.next.max(self.kept.first());
             let chunks = self.kept.call(self.next, self.base);
             let next = self.next + chunks.len() as u64;
-            let close = self.end == Some(next);
+            // A close without chunks has no number that would betray a gap: sent behind a call that is refused, it
+            // would end the batch too early. So it waits until all is confirmed.
+            let close = self.end == Some(next) && (!chunks.is_empty() || self.calls.is_empty());
             if chunks.is_empty() && !close {
                 return;
             }

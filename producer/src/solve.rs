@@ -232,6 +232,7 @@ impl<B: Backend> Run<B> {
                     Ok((collector, results, ended)) => {
                         if self.ended(collector, results, ended).await? {
                             self.tell();
+                            self.check_sum(cancelled)?;
                             return Ok(cancelled);
                         }
                     }
@@ -255,6 +256,21 @@ impl<B: Backend> Run<B> {
             }
             self.tell();
         }
+    }
+
+    /// A job that is lost must never be lost in silence.
+    fn check_sum(&self, cancelled: bool) -> Result<(), SolveError> {
+        let (read, written) = (self.progress.read, self.tally.jobs());
+        if cancelled || self.progress.input_over && read == written {
+            return Ok(());
+        }
+        let is_cancelled = self.tally.counts()[OutcomeKind::Cancelled.index()] > 0;
+        if is_cancelled {
+            return Ok(());
+        }
+        Err(self.failed(Error::Malformed(format!(
+            "the batch ended after {written} outcomes, {read} jobs were read; somebody else closed or collected it"
+        ))))
     }
 
     fn take(&mut self, cut: Option<Cut>) {
