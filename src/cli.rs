@@ -1,5 +1,6 @@
 //! The command line: global flags, subcommands, and what they set.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -67,6 +68,11 @@ pub(crate) enum Command {
 }
 
 impl Cli {
+    /// Reads the command line, or ends the program with help or a usage error.
+    pub(crate) fn read() -> Self {
+        Self::parse_from(hoist_sets(std::env::args_os()))
+    }
+
     /// The settings file named on the command line.
     pub(crate) fn settings_file(&self) -> Option<&std::path::Path> {
         self.config.as_deref()
@@ -96,6 +102,31 @@ impl Cli {
     }
 }
 
+/// Moves every `--set KEY=VALUE` to the front. clap forgets the occurrences of a global flag before the subcommand
+/// when there are others behind it, and a setting that is silently lost is worse than an unusual order.
+fn hoist_sets(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments = arguments;
+    let mut front: Vec<OsString> = arguments.next().into_iter().collect();
+    let mut rest = Vec::new();
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            // What follows belongs to somebody else.
+            Some("--") => {
+                rest.push(argument);
+                rest.extend(arguments.by_ref());
+            }
+            Some("--set") => {
+                front.push(argument);
+                front.extend(arguments.next());
+            }
+            Some(text) if text.starts_with("--set=") => front.push(argument),
+            _ => rest.push(argument),
+        }
+    }
+    front.append(&mut rest);
+    front
+}
+
 fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) =
         text.split_once('=').ok_or_else(|| "expected KEY=VALUE, such as worker.prefetch=3".to_owned())?;
@@ -104,4 +135,24 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 
 fn exit_codes() -> String {
     format!("Exit codes:\n{}", Exit::table())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_count_wherever_they_stand() {
+        let line = ["puzzled", "--set", "a.b=1", "worker", "--set=c.d=2", "--threads", "3", "--set", "e.f=x"];
+        let cli = Cli::parse_from(hoist_sets(line.into_iter().map(OsString::from)));
+        let sets: Vec<_> = cli.sets().iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(sets, ["a.b=1", "c.d=2", "e.f=x"]);
+        assert!(cli.flags().contains(&("worker.threads".to_owned(), "3".to_owned())));
+    }
+
+    #[test]
+    fn what_a_guarded_program_gets_is_its_own() {
+        let line = ["puzzled", "guard", "--", "program", "--set", "x"];
+        assert_eq!(hoist_sets(line.iter().map(OsString::from)), line);
+    }
 }

@@ -9,7 +9,6 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use puzzled_service::Exit;
 use puzzled_service::logging;
 
@@ -18,7 +17,7 @@ use crate::failure::Failure;
 use crate::settings::Settings;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::read();
     match run(&cli) {
         Ok(code) => code,
         Err(failure) => {
