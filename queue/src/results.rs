@@ -113,6 +113,7 @@ impl Queue {
             chunk,
             first,
             ahead: 1,
+            looked_to: 0,
             ready: BTreeMap::new(),
             notices: None,
             status: None,
@@ -165,6 +166,8 @@ pub struct Follow {
     first: u64,
     /// Chunks read ahead.
     ahead: u64,
+    /// The last look asked for chunks below this number.
+    looked_to: u64,
     ready: BTreeMap<u64, Bytes>,
     notices: Option<Pin<Box<PubSubStream>>>,
     status: Option<BatchStatus>,
@@ -195,7 +198,7 @@ impl Follow {
     /// # Errors
     /// As [`Follow::next`].
     pub async fn next_ready(&mut self) -> Result<Option<Part>, Error> {
-        if !self.is_ready() {
+        if !self.ready.contains_key(&self.chunk) {
             self.look().await?;
         }
         if let Some(bytes) = self.ready.remove(&self.chunk) {
@@ -222,9 +225,11 @@ impl Follow {
         Ok(None)
     }
 
-    /// Whether [`Follow::next_ready`] has the next outcomes in memory and would not ask Redis.
-    pub fn is_ready(&self) -> bool {
-        self.ready.contains_key(&self.chunk)
+    /// Whether the last look asked for the next outcomes and they were not there: then asking again before
+    /// [`Follow::wait`] returns is in vain.
+    pub fn was_missing(&self) -> bool {
+        let is_cancelled = self.status.as_ref().is_some_and(|status| status.cancelled);
+        self.chunk < self.looked_to && !self.ready.contains_key(&self.chunk) && !is_cancelled
     }
 
     /// The batch as last seen.
@@ -291,6 +296,7 @@ impl Follow {
             (self.chunk..self.chunk + self.ahead).filter(|number| !self.ready.contains_key(number)).collect();
         let (status, stored) = self.queue.read(self.id, &unread).await?;
         self.status = Some(status);
+        self.looked_to = self.chunk + self.ahead;
         for (number, bytes) in unread.into_iter().zip(stored) {
             if let Some(bytes) = bytes {
                 self.ready.insert(number, bytes);
