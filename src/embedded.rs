@@ -130,8 +130,8 @@ impl Results for Outbox {
         Ok(Some(Part { chunk: self.next - 1, first: facts.first, outcomes, facts: Some(facts) }))
     }
 
-    fn is_ready(&self) -> bool {
-        true
+    fn was_missing(&self) -> bool {
+        false
     }
 
     async fn wait(&mut self) {

@@ -28,8 +28,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
 pub trait Results: Send + 'static {
     /// As [`Follow::next_ready`].
     fn next_ready(&mut self) -> impl Future<Output = Result<Option<Part>, Error>> + Send;
-    /// As [`Follow::is_ready`]; `true` where asking costs nothing.
-    fn is_ready(&self) -> bool;
+    /// As [`Follow::was_missing`]; `false` where asking costs nothing.
+    fn was_missing(&self) -> bool;
     /// As [`Follow::wait`].
     fn wait(&mut self) -> impl Future<Output = ()> + Send;
     /// As [`Follow::at_end`].
@@ -76,8 +76,8 @@ impl Results for Follow {
         Follow::next_ready(self).await
     }
 
-    fn is_ready(&self) -> bool {
-        Follow::is_ready(self)
+    fn was_missing(&self) -> bool {
+        Follow::was_missing(self)
     }
 
     async fn wait(&mut self) {
@@ -89,7 +89,7 @@ impl Results for Follow {
     }
 
     fn held(&self) -> Option<Held> {
-        self.status().map(|status| Held { chunks: status.chunks, closed: status.closed })
+        self.fresh_status().map(|status| Held { chunks: status.chunks, closed: status.closed })
     }
 
     fn put_away(&mut self, chunk: u64) {

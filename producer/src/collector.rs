@@ -95,7 +95,7 @@ impl Collector {
 
     async fn collect<R: Results>(&mut self, results: &mut R) -> Result<Ended, Ended> {
         let mut backoff = Backoff::new();
-        // Everything that was there was just handed over: what comes now is announced, or was seen to be the end.
+        // The next outcomes were just looked for in vain: they will be announced, unless this is the end.
         let mut nothing_new = false;
         loop {
             if std::mem::take(&mut nothing_new) {
@@ -116,7 +116,7 @@ impl Collector {
                     while let Ok(ack) = self.acks.try_recv() {
                         self.note(ack)?;
                     }
-                    nothing_new = !results.is_ready();
+                    nothing_new = results.was_missing();
                     if self.unflushed.len() < FLUSH_PARTS {
                         continue;
                     }

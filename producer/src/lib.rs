@@ -3,7 +3,7 @@
 //! ```text
 //! lines -> chunker -> sender -> (queue | embedded pool) -> collector -> output
 //! ```
-//! The cores ([`lines`], [`chunker`], [`format`]) are pure; [`submit()`] and [`solve()`] put them together. This room
+//! The cores ([`lines`], [`chunker`], [`mod@format`]) are pure; [`submit()`] and [`solve()`] put them together. This room
 //! runs no solver: the binary brings the embedded pool as a [`Backend`].
 
 mod backend;

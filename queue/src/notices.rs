@@ -25,27 +25,54 @@ enum Ask {
     Leave { channel: String, bell: Arc<Bell> },
 }
 
-/// Outcomes kept for a listener that is busy; more are dropped, and found by looking.
-const KEPT_MAX: usize = 64;
+/// Chunks kept for a listener that is busy; beyond that it has to look for itself.
+const KEPT_MAX: usize = 65_536;
+
+/// Outcomes kept with them; the rest are read.
+const KEPT_OUTCOMES_MAX: usize = 64;
+
+/// What a listener was told since it last heard.
+#[derive(Default)]
+pub(crate) struct Heard {
+    /// Chunks that were recorded, some with their outcomes.
+    pub(crate) chunks: Vec<(u64, Option<Bytes>)>,
+    /// Whether that may not be all: look everywhere.
+    pub(crate) is_partial: bool,
+}
 
 /// Wakes a listener, and holds what it was told.
 #[derive(Default)]
 struct Bell {
     notify: Notify,
-    told: Mutex<Vec<(u64, Bytes)>>,
+    heard: Mutex<Heard>,
 }
 
 impl Bell {
-    fn ring(&self, message: &[u8]) {
-        let break_at = message.iter().position(|&byte| byte == b'\n');
-        if let Some(break_at) = break_at
-            && let Some(number) = std::str::from_utf8(&message[..break_at]).ok().and_then(|n| n.parse().ok())
-        {
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-            if told.len() < KEPT_MAX {
-                told.push((number, Bytes::copy_from_slice(&message[break_at + 1..])));
+    /// Takes a notice: numbers of chunks, and for a single one perhaps its outcomes on the next line.
+    fn ring(&self, notice: &[u8]) {
+        let (numbers, outcomes) = match notice.iter().position(|&byte| byte == b'\n') {
+            Some(end) => (&notice[..end], Some(&notice[end + 1..])),
+            None => (notice, None),
+        };
+        let numbers = std::str::from_utf8(numbers).unwrap_or_default();
+        let parsed: Result<Vec<u64>, _> = numbers.split(' ').map(str::parse).collect();
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        match parsed {
+            Ok(numbers) if heard.chunks.len() + numbers.len() <= KEPT_MAX => {
+                let keeps = heard.chunks.len() < KEPT_OUTCOMES_MAX;
+                let outcomes = outcomes.filter(|_| keeps).map(Bytes::copy_from_slice);
+                heard.chunks.extend(numbers.into_iter().map(|number| (number, outcomes.clone())));
             }
+            // Too many to keep, or the end of the batch: there is more to see than chunks.
+            _ => heard.is_partial = true,
         }
+        drop(heard);
+        self.notify.notify_one();
+    }
+
+    /// Says that notices may have been missed.
+    fn ring_for_all(&self) {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_partial = true;
         self.notify.notify_one();
     }
 }
@@ -58,11 +85,10 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Waits for the next notice, and returns the outcomes that came with it, by chunk. Several that came meanwhile
-    /// count as one.
-    pub(crate) async fn heard(&self) -> Vec<(u64, Bytes)> {
+    /// Waits for the next notice, and returns all that came since the last.
+    pub(crate) async fn heard(&self) -> Heard {
         self.bell.notify.notified().await;
-        std::mem::take(&mut *self.bell.told.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.bell.heard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -216,7 +242,7 @@ async fn resubscribe(
             return;
         }
         for bell in bells {
-            bell.notify.notify_one();
+            bell.ring_for_all();
         }
     }
 }

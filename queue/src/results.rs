@@ -1,6 +1,6 @@
 //! Reading outcomes: by job, by range, and as a stream while the batch still runs.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,6 +20,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(1);
 
 /// Jobs read ahead in one request; bounds a reader's memory whatever the size of chunks.
 const AHEAD_JOBS: u64 = 65_536;
+
+/// Chunks remembered as recorded ahead of the reader.
+const TOLD_MAX: usize = 65_536;
 
 /// How long the record of a wholly collected batch stays, in ms: long enough to ask how it went.
 const COLLECTED_RECORD_MS: u64 = 600_000;
@@ -114,6 +117,10 @@ impl Queue {
             ready: BTreeMap::new(),
             notices: None,
             status: None,
+            told: BTreeSet::new(),
+            looks_everywhere: true,
+            looked_to: 0,
+            looked: false,
             collected: VecDeque::new(),
         })
     }
@@ -163,9 +170,18 @@ pub struct Follow {
     first: u64,
     /// Chunks read ahead.
     ahead: u64,
+    /// The last look asked for chunks below this number.
     ready: BTreeMap<u64, Bytes>,
     notices: Option<Listener>,
     status: Option<BatchStatus>,
+    /// Recorded chunks we were told of and have not read.
+    told: BTreeSet<u64>,
+    /// Whether there may be more than we were told of.
+    looks_everywhere: bool,
+    /// End of the last look that was everywhere.
+    looked_to: u64,
+    /// Whether the last call looked.
+    looked: bool,
     collected: VecDeque<u64>,
 }
 
@@ -193,7 +209,8 @@ impl Follow {
     /// # Errors
     /// As [`Follow::next`].
     pub async fn next_ready(&mut self) -> Result<Option<Part>, Error> {
-        if !self.is_ready() {
+        self.looked = !self.ready.contains_key(&self.chunk) && self.has_to_look();
+        if self.looked {
             self.look().await?;
         }
         if let Some(bytes) = self.ready.remove(&self.chunk) {
@@ -231,9 +248,16 @@ impl Follow {
         Ok(())
     }
 
-    /// Whether [`Follow::next_ready`] has the next outcomes in memory and would not ask Redis.
-    pub fn is_ready(&self) -> bool {
-        self.ready.contains_key(&self.chunk)
+    /// Whether the next outcomes are not there as far as is known: then asking again before [`Follow::wait`] returns
+    /// is in vain.
+    pub fn was_missing(&self) -> bool {
+        let is_cancelled = self.status.as_ref().is_some_and(|status| status.cancelled);
+        !self.ready.contains_key(&self.chunk) && !self.has_to_look() && !is_cancelled
+    }
+
+    /// The batch as the last [`Follow::next_ready`] saw it; `None` if that had no need to look.
+    pub fn fresh_status(&self) -> Option<&BatchStatus> {
+        self.status.as_ref().filter(|_| self.looked)
     }
 
     /// The batch as last seen.
@@ -288,17 +312,38 @@ impl Follow {
         self.status.as_ref().is_some_and(|s| s.closed && self.chunk >= s.chunks)
     }
 
+    /// Whether Redis may have the next outcomes, as far as notices tell.
+    fn has_to_look(&self) -> bool {
+        // A finished batch says nothing more: it is read window by window.
+        let is_finished = self.status.as_ref().is_some_and(BatchStatus::finished);
+        self.looks_everywhere
+            || self.told.contains(&self.chunk)
+            || is_finished && self.chunk >= self.looked_to && !self.at_end()
+    }
+
     async fn look(&mut self) -> Result<(), Error> {
         // Subscribed before looking: what is recorded after the look is announced.
         if self.notices.is_none() && self.status.is_some() && !self.at_end() {
             self.listen().await?;
         }
-        // The next chunk, and those after it that have not come yet.
-        let unread: Vec<u64> =
-            (self.chunk..self.chunk + self.ahead).filter(|number| !self.ready.contains_key(number)).collect();
+        let is_announced = self.notices.is_some();
+        let window = self.chunk..self.chunk + self.ahead;
+        let is_finished = self.status.as_ref().is_some_and(BatchStatus::finished);
+        let everywhere = self.looks_everywhere || is_finished;
+        // The next chunks that have not come yet: all of them, or those we were told of.
+        let unread: Vec<u64> = if everywhere {
+            window.clone().filter(|number| !self.ready.contains_key(number)).collect()
+        } else {
+            self.told.range(window.clone()).copied().collect()
+        };
         let (status, stored) = self.queue.read(self.id, &unread).await?;
         self.status = Some(status);
+        if everywhere {
+            self.looked_to = window.end;
+            self.looks_everywhere = !is_announced;
+        }
         for (number, bytes) in unread.into_iter().zip(stored) {
+            self.told.remove(&number);
             if let Some(bytes) = bytes {
                 self.ready.insert(number, bytes);
             }
@@ -310,11 +355,29 @@ impl Follow {
     /// that have more to wait for than [`Follow::next`] knows of; dropping the future is safe.
     pub async fn wait(&mut self) {
         // In the first round there is no subscription yet: look again, with one.
-        if let Some(notices) = &self.notices {
-            // Silence is no error: the look that follows finds what a lost notice would have said.
-            let told = tokio::time::timeout(SILENCE_MAX, notices.heard()).await.unwrap_or_default();
-            let window = self.chunk..self.chunk + self.ahead;
-            self.ready.extend(told.into_iter().filter(|(number, _)| window.contains(number)));
+        let Some(notices) = &self.notices else { return };
+        // Silence is no error: the look that follows finds what a lost notice would have said.
+        let Ok(heard) = tokio::time::timeout(SILENCE_MAX, notices.heard()).await else {
+            self.looks_everywhere = true;
+            return;
+        };
+        self.looks_everywhere |= heard.is_partial;
+        let window = self.chunk..self.chunk + self.ahead;
+        for (number, outcomes) in heard.chunks {
+            match outcomes {
+                Some(outcomes) if window.contains(&number) => {
+                    self.ready.insert(number, outcomes);
+                }
+                _ if number >= self.chunk && !self.ready.contains_key(&number) => {
+                    self.told.insert(number);
+                }
+                _ => {}
+            }
+        }
+        // A reader that lags far behind finds them again by looking.
+        if self.told.len() > TOLD_MAX {
+            self.told.clear();
+            self.looks_everywhere = true;
         }
     }
 }
