@@ -17,11 +17,13 @@ mod bitmask;
 mod board;
 mod engine;
 mod exact_cover;
+mod lanes;
 mod verify;
 
 pub use bitmask::Bitmask;
 pub use board::{Board, Grid};
 pub use exact_cover::ExactCover;
+pub use lanes::{LaneEngine, Width};
 pub use verify::is_solution;
 
 use crate::task::{Door, Operation, OptionSpec};

@@ -1,0 +1,394 @@
+//! The search around the sweep: which board is in which lane, which boards wait, and what became of each puzzle.
+
+use super::block::Block;
+use super::branch::{self, NONE};
+use super::sweep::{SOLVED_SUM, solved, sweep};
+use super::vector::Lanes;
+use crate::engine::Budget;
+use crate::sudoku::{Board, CELLS, End, Verdict};
+
+/// One call: the puzzles, what is asked about them, and where the answers go.
+pub(super) struct Job<'a> {
+    pub(super) boards: &'a [Board],
+    /// Solutions to stop at, for each board; not 0.
+    pub(super) limit: u64,
+    pub(super) budget: &'a Budget<'a>,
+    /// One for each board, as of nothing found.
+    pub(super) verdicts: &'a mut [Verdict],
+    /// Is given every solution, with the index of its board.
+    pub(super) witness: Option<&'a mut dyn FnMut(usize, &[u8; CELLS])>,
+}
+
+/// All lanes, and all boards that wait. Its memory is kept between calls.
+pub(super) struct Search<L> {
+    /// The boards at work.
+    live: Block<L>,
+    /// Their sums as of the last sweep; 0 for a board not swept yet.
+    sums: L,
+    /// The puzzle each lane works for.
+    owners: [u32; 32],
+    /// Lanes without work.
+    idle: u32,
+    /// Puzzles not begun yet, side by side.
+    fresh: Block<L>,
+    fresh_first: usize,
+    fresh_left: u32,
+    /// Boards that wait.
+    groups: Vec<Group<L>>,
+    /// Groups whose branches are open for work, deepest last.
+    ready: Vec<usize>,
+    /// Groups without boards.
+    spare: Vec<usize>,
+    /// The group that gathers boards which logic alone does not solve.
+    gathering: usize,
+    progress: Vec<Progress>,
+    pub(super) sweeps: u64,
+    pub(super) lane_sweeps: u64,
+    pub(super) branches: u64,
+}
+
+/// Boards at a branching point. They gather here until all lanes are taken, so that the branching cells can be chosen
+/// for all of them at once; then each goes back into a lane twice.
+struct Group<L> {
+    block: Block<L>,
+    owners: [u32; 32],
+    /// Boards gathered so far; they fill the lanes from the lowest.
+    count: usize,
+    /// The cell to branch on, and the candidate that the first branch takes and the second gives up.
+    cells: [u8; 32],
+    values: [u16; 32],
+    /// Branches not taken yet, by lane.
+    first: u32,
+    second: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Progress {
+    /// Branchings so far.
+    nodes: u64,
+    /// Boards of this puzzle in lanes, groups and branches. At none the puzzle is done.
+    open: u32,
+    done: bool,
+}
+
+impl<L: Lanes> Search<L> {
+    const ALL: u32 = u32::MAX >> (32 - L::COUNT);
+
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self {
+            live: Block::empty(),
+            sums: L::splat(0),
+            owners: [0; 32],
+            idle: Self::ALL,
+            fresh: Block::empty(),
+            fresh_first: 0,
+            fresh_left: 0,
+            groups: Vec::new(),
+            ready: Vec::new(),
+            spare: Vec::new(),
+            gathering: 0,
+            progress: Vec::new(),
+            sweeps: 0,
+            lane_sweeps: 0,
+            branches: 0,
+        }
+    }
+
+    /// Solves all boards of a job.
+    #[inline(always)]
+    pub(super) fn run(&mut self, job: &mut Job<'_>) {
+        self.begin(job);
+        loop {
+            if job.budget.cancelled() {
+                self.cancel(job);
+                return;
+            }
+            self.fill(job);
+            let busy = Self::ALL & !self.idle;
+            if busy == 0 {
+                return;
+            }
+            let seen = sweep(&mut self.live.cells);
+            self.sweeps += 1;
+            self.lane_sweeps += u64::from(busy.count_ones());
+            let dead = seen.dead() & busy;
+            let mut still = seen.sum.equal(self.sums) & busy & !dead;
+            let full = seen.sum.equal(L::splat(SOLVED_SUM)) & busy & !dead;
+            self.sums = seen.sum;
+            for lane in bits(dead) {
+                self.close(self.owners[lane]);
+            }
+            self.idle |= dead;
+            if full != 0 {
+                let solved = solved(&self.live.cells) & full;
+                self.settle(solved, job);
+                still &= !solved & !self.idle;
+            }
+            if still != 0 {
+                self.gather(still, job);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, job: &Job<'_>) {
+        self.idle = Self::ALL;
+        (self.fresh_first, self.fresh_left) = (0, 0);
+        self.progress.clear();
+        self.progress.resize(job.boards.len(), Progress { nodes: 0, open: 1, done: false });
+        self.ready.clear();
+        self.spare.clear();
+        self.spare.extend(0..self.groups.len());
+        self.gathering = self.spare_group();
+    }
+
+    #[inline(always)]
+    fn spare_group(&mut self) -> usize {
+        let index = self.spare.pop().unwrap_or_else(|| {
+            self.groups.push(Group {
+                block: Block::empty(),
+                owners: [0; 32],
+                count: 0,
+                cells: [0; 32],
+                values: [0; 32],
+                first: 0,
+                second: 0,
+            });
+            self.groups.len() - 1
+        });
+        self.groups[index].count = 0;
+        index
+    }
+
+    /// Gives work to idle lanes: open branches first, so that little waits; then puzzles not begun; then what gathers.
+    #[inline(always)]
+    fn fill(&mut self, job: &mut Job<'_>) {
+        while self.idle != 0 {
+            if let Some(&top) = self.ready.last() {
+                self.take_branches(top);
+                if self.groups[top].first | self.groups[top].second == 0 {
+                    self.ready.pop();
+                    self.spare.push(top);
+                }
+            } else if self.fresh_left != 0 {
+                self.take_fresh();
+            } else if self.fresh_first < job.boards.len() {
+                let rest = &job.boards[self.fresh_first..];
+                let count = rest.len().min(L::COUNT);
+                self.fresh.load(&rest[..count]);
+                self.fresh_left = u32::MAX >> (32 - count);
+                self.fresh_first += count;
+            } else if self.groups[self.gathering].count * 4 >= L::COUNT
+                || (self.idle == Self::ALL && self.groups[self.gathering].count > 0)
+            {
+                self.branch(job);
+            } else {
+                return;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn take_fresh(&mut self) {
+        let (mut taken, mut order) = (0, [0; 32]);
+        // The block holds the boards just before `fresh_first`; the last one may be short.
+        let base = (self.fresh_first - 1) / L::COUNT * L::COUNT;
+        for lane in bits(self.idle) {
+            if self.fresh_left == 0 {
+                break;
+            }
+            let from = self.fresh_left.trailing_zeros() as usize;
+            self.fresh_left &= self.fresh_left - 1;
+            order[lane] = from as u8;
+            self.owners[lane] = (base + from) as u32;
+            taken |= 1 << lane;
+        }
+        self.live.take(taken, &self.fresh, &order);
+        self.start(taken);
+    }
+
+    #[inline(always)]
+    fn start(&mut self, lanes: u32) {
+        self.sums = self.sums.blend(L::mask(lanes), L::splat(0));
+        self.idle &= !lanes;
+    }
+
+    #[inline(always)]
+    fn take_branches(&mut self, from: usize) {
+        let group = &mut self.groups[from];
+        let (mut taken, mut second, mut order) = (0u32, 0u32, [0; 32]);
+        for lane in bits(self.idle) {
+            let slot = loop {
+                let set = if group.second != 0 { &mut group.second } else { &mut group.first };
+                if *set == 0 {
+                    break None;
+                }
+                let is_second = core::ptr::eq(set, &group.second);
+                let set = if is_second { &mut group.second } else { &mut group.first };
+                let slot = set.trailing_zeros() as usize;
+                *set &= *set - 1;
+                if !self.progress[group.owners[slot] as usize].done {
+                    break Some((slot, is_second));
+                }
+            };
+            let Some((slot, is_second)) = slot else { break };
+            order[lane] = slot as u8;
+            self.owners[lane] = group.owners[slot];
+            taken |= 1 << lane;
+            second |= u32::from(is_second) << lane;
+        }
+        if taken == 0 {
+            return;
+        }
+        self.live.take(taken, &group.block, &order);
+        for lane in bits(taken) {
+            let slot = usize::from(order[lane]);
+            let cell = usize::from(group.cells[slot]);
+            let value = group.values[slot];
+            let now = &mut self.live.cells[cell].lanes_mut()[lane];
+            *now = if second >> lane & 1 == 1 { group.block.cells[cell].lanes()[slot] & !value } else { value };
+        }
+        self.start(taken);
+    }
+
+    /// Moves boards from their lanes to the group that gathers; branches when it is full.
+    #[inline(always)]
+    fn gather(&mut self, still: u32, job: &mut Job<'_>) {
+        let mut left = still;
+        while left != 0 {
+            let group = &mut self.groups[self.gathering];
+            let (mut to, mut order) = (0, [0; 32]);
+            for lane in bits(left) {
+                if group.count == L::COUNT {
+                    break;
+                }
+                order[group.count] = lane as u8;
+                group.owners[group.count] = self.owners[lane];
+                to |= 1 << group.count;
+                group.count += 1;
+                left &= !(1 << lane);
+            }
+            group.block.take(to, &self.live, &order);
+            if group.count == L::COUNT {
+                self.branch(job);
+            }
+        }
+        self.idle |= still;
+    }
+
+    /// Chooses a branching cell for every board gathered, and opens the branches.
+    #[inline(always)]
+    fn branch(&mut self, job: &mut Job<'_>) {
+        let index = self.gathering;
+        let group = &mut self.groups[index];
+        let lanes = u32::MAX >> (32 - group.count);
+        branch::choose(&group.block, lanes, &mut group.cells);
+        (group.first, group.second) = (0, 0);
+        for slot in 0..group.count {
+            let group = &mut self.groups[index];
+            let owner = group.owners[slot];
+            let progress = &mut self.progress[owner as usize];
+            if progress.done {
+                continue;
+            }
+            if group.cells[slot] == NONE {
+                self.close(owner);
+                continue;
+            }
+            if progress.nodes == job.budget.nodes_max() {
+                self.end(owner, End::OutOfNodes, job);
+                continue;
+            }
+            progress.nodes += 1;
+            progress.open += 1;
+            self.branches += 1;
+            let cell = group.block.cells[usize::from(group.cells[slot])].lanes()[slot];
+            group.values[slot] = cell & cell.wrapping_neg();
+            group.first |= 1 << slot;
+            group.second |= 1 << slot;
+        }
+        if self.groups[index].first != 0 {
+            self.ready.push(index);
+        } else {
+            self.spare.push(index);
+        }
+        self.gathering = self.spare_group();
+    }
+
+    /// Takes the answers of solved lanes.
+    #[inline(always)]
+    fn settle(&mut self, solved: u32, job: &mut Job<'_>) {
+        let mut left = solved;
+        while left != 0 {
+            let (mut order, mut lanes, mut count) = ([0; 32], [0; 16], 0);
+            for lane in bits(left).take(16) {
+                order[count] = lane as u8;
+                lanes[count] = lane;
+                count += 1;
+                left &= !(1 << lane);
+            }
+            let mut values = [[0; CELLS]; 16];
+            self.live.values(&order, &mut values);
+            for (values, &lane) in values.iter().zip(&lanes[..count]) {
+                let owner = self.owners[lane];
+                let board = owner as usize;
+                if self.progress[board].done {
+                    continue;
+                }
+                let verdict = &mut job.verdicts[board];
+                if verdict.solutions == 0 {
+                    verdict.solution = *values;
+                }
+                verdict.solutions += 1;
+                let enough = verdict.solutions == job.limit;
+                if let Some(witness) = &mut job.witness {
+                    witness(board, values);
+                }
+                if enough && self.progress[board].open > 1 {
+                    self.end(owner, End::Complete, job);
+                } else {
+                    self.close(owner);
+                }
+            }
+        }
+        self.idle |= solved;
+    }
+
+    /// One board of a puzzle less.
+    #[inline(always)]
+    fn close(&mut self, owner: u32) {
+        let progress = &mut self.progress[owner as usize];
+        progress.open -= 1;
+        progress.done |= progress.open == 0;
+    }
+
+    /// Ends a puzzle that may still have boards in lanes and groups.
+    #[inline(always)]
+    fn end(&mut self, owner: u32, end: End, job: &mut Job<'_>) {
+        self.progress[owner as usize].done = true;
+        job.verdicts[owner as usize].end = end;
+        for lane in 0..L::COUNT {
+            self.idle |= u32::from(self.owners[lane] == owner) << lane;
+        }
+    }
+
+    #[inline(always)]
+    fn cancel(&mut self, job: &mut Job<'_>) {
+        for (progress, verdict) in self.progress.iter().zip(job.verdicts.iter_mut()) {
+            if !progress.done {
+                verdict.end = End::Cancelled;
+            }
+        }
+    }
+}
+
+/// The numbers of the bits set, lowest first.
+#[inline(always)]
+fn bits(mut set: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = (set != 0).then_some(set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        bit
+    })
+}
