@@ -282,8 +282,7 @@ impl<L: Lanes> Search<L> {
     fn branch(&mut self, job: &mut Job<'_>) {
         let index = self.gathering;
         let group = &mut self.groups[index];
-        let lanes = u32::MAX >> (32 - group.count);
-        branch::choose(&group.block, lanes, &mut group.cells);
+        branch::choose(&group.block, &mut group.cells);
         (group.first, group.second) = (0, 0);
         for slot in 0..group.count {
             let group = &mut self.groups[index];

@@ -26,6 +26,21 @@ pub(super) trait Lanes: Copy {
     fn min(self, other: Self) -> Self;
     fn max(self, other: Self) -> Self;
     fn shift_left<const BITS: u32>(self) -> Self;
+    fn shift_right<const BITS: u32>(self) -> Self;
+    /// All ones where the lane is 0, else 0.
+    fn is_zero(self) -> Self;
+    /// The entry of a table for each lane, all of which are below 16.
+    fn lookup(self, table: &[u16; 16]) -> Self;
+    /// The lower byte of each lane, in both bytes.
+    fn low_bytes(self) -> Self;
+    /// The upper byte of each lane, in both bytes.
+    fn high_bytes(self) -> Self;
+    /// Byte by byte: `self` where `of` has a bit in common with `bits`, else 0. A byte of `bits` has one bit or none.
+    fn in_bytes_with(self, of: Self, bits: Self) -> Self;
+    /// Byte by byte, stopping at 255.
+    fn add_bytes(self, other: Self) -> Self;
+    /// Byte by byte, stopping at 0.
+    fn sub_bytes(self, other: Self) -> Self;
     /// The value where it has at most one bit set, else 0.
     fn single(self) -> Self;
     /// `self & wanted` where that is not 0, else `self`.
@@ -158,6 +173,47 @@ impl Lanes for Plain {
     #[inline(always)]
     fn shift_left<const BITS: u32>(self) -> Self {
         self.map(|a| a << BITS)
+    }
+    #[inline(always)]
+    fn shift_right<const BITS: u32>(self) -> Self {
+        self.map(|a| a >> BITS)
+    }
+    #[inline(always)]
+    fn is_zero(self) -> Self {
+        self.map(|a| all_if(a == 0))
+    }
+    #[inline(always)]
+    fn lookup(self, table: &[u16; 16]) -> Self {
+        self.map(|a| table[usize::from(a % 16)])
+    }
+    #[inline(always)]
+    fn low_bytes(self) -> Self {
+        self.map(|a| a & 0xFF | a << 8)
+    }
+    #[inline(always)]
+    fn high_bytes(self) -> Self {
+        self.map(|a| a & 0xFF00 | a >> 8)
+    }
+    #[inline(always)]
+    fn in_bytes_with(self, of: Self, bits: Self) -> Self {
+        let common = of.and(bits);
+        self.zip(common, |a, b| a & (all_if(b & 0xFF != 0) & 0xFF | all_if(b >> 8 != 0) << 8))
+    }
+    #[inline(always)]
+    fn add_bytes(self, other: Self) -> Self {
+        self.zip(other, |a, b| {
+            let low = ((a & 0xFF) + (b & 0xFF)).min(0xFF);
+            let high = ((a >> 8) + (b >> 8)).min(0xFF);
+            low | high << 8
+        })
+    }
+    #[inline(always)]
+    fn sub_bytes(self, other: Self) -> Self {
+        self.zip(other, |a, b| {
+            let low = (a & 0xFF).saturating_sub(b & 0xFF);
+            let high = (a >> 8).saturating_sub(b >> 8);
+            low | high << 8
+        })
     }
     #[inline(always)]
     fn single(self) -> Self {

@@ -109,6 +109,47 @@ impl Lanes for Avx512 {
         Self(simd!(_mm512_slli_epi16::<BITS>(self.0)))
     }
     #[inline(always)]
+    fn shift_right<const BITS: u32>(self) -> Self {
+        Self(simd!(_mm512_srli_epi16::<BITS>(self.0)))
+    }
+    #[inline(always)]
+    fn is_zero(self) -> Self {
+        Self(simd!(_mm512_movm_epi16(_mm512_testn_epi16_mask(self.0, self.0))))
+    }
+    #[inline(always)]
+    fn lookup(self, table: &[u16; 16]) -> Self {
+        simd!({
+            let table = _mm512_castsi256_si512(_mm256_loadu_si256(table.as_ptr().cast()));
+            Self(_mm512_permutexvar_epi16(self.0, table))
+        })
+    }
+    #[inline(always)]
+    fn low_bytes(self) -> Self {
+        simd!({
+            let order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14));
+            Self(_mm512_shuffle_epi8(self.0, order))
+        })
+    }
+    #[inline(always)]
+    fn high_bytes(self) -> Self {
+        simd!({
+            let order = _mm512_broadcast_i32x4(_mm_setr_epi8(1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15));
+            Self(_mm512_shuffle_epi8(self.0, order))
+        })
+    }
+    #[inline(always)]
+    fn in_bytes_with(self, of: Self, bits: Self) -> Self {
+        Self(simd!(_mm512_maskz_mov_epi8(_mm512_test_epi8_mask(of.0, bits.0), self.0)))
+    }
+    #[inline(always)]
+    fn add_bytes(self, other: Self) -> Self {
+        Self(simd!(_mm512_adds_epu8(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn sub_bytes(self, other: Self) -> Self {
+        Self(simd!(_mm512_subs_epu8(self.0, other.0)))
+    }
+    #[inline(always)]
     fn single(self) -> Self {
         simd!({
             let rest = _mm512_add_epi16(self.0, _mm512_set1_epi16(-1));
@@ -227,6 +268,56 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn shift_left<const BITS: u32>(self) -> Self {
         Self(simd!(_mm256_sll_epi16(self.0, _mm_cvtsi32_si128(BITS.cast_signed()))))
+    }
+    #[inline(always)]
+    fn shift_right<const BITS: u32>(self) -> Self {
+        Self(simd!(_mm256_srl_epi16(self.0, _mm_cvtsi32_si128(BITS.cast_signed()))))
+    }
+    #[inline(always)]
+    fn is_zero(self) -> Self {
+        Self(simd!(_mm256_cmpeq_epi16(self.0, _mm256_setzero_si256())))
+    }
+    #[inline(always)]
+    fn lookup(self, table: &[u16; 16]) -> Self {
+        simd!({
+            // From entries to a table of lower and one of upper bytes.
+            let (first, rest) = (_mm_loadu_si128(table.as_ptr().cast()), _mm_loadu_si128(table[8..].as_ptr().cast()));
+            let byte = _mm_set1_epi16(255);
+            let low = _mm_packus_epi16(_mm_and_si128(first, byte), _mm_and_si128(rest, byte));
+            let high = _mm_packus_epi16(_mm_srli_epi16::<8>(first), _mm_srli_epi16::<8>(rest));
+            let low = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(low), self.0);
+            let high = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(high), self.0);
+            Self(_mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi16(255)), _mm256_slli_epi16::<8>(high)))
+        })
+    }
+    #[inline(always)]
+    fn low_bytes(self) -> Self {
+        simd!({
+            let order = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14));
+            Self(_mm256_shuffle_epi8(self.0, order))
+        })
+    }
+    #[inline(always)]
+    fn high_bytes(self) -> Self {
+        simd!({
+            let order = _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15));
+            Self(_mm256_shuffle_epi8(self.0, order))
+        })
+    }
+    #[inline(always)]
+    fn in_bytes_with(self, of: Self, bits: Self) -> Self {
+        simd!({
+            let common = _mm256_cmpeq_epi8(_mm256_and_si256(of.0, bits.0), _mm256_setzero_si256());
+            Self(_mm256_andnot_si256(common, self.0))
+        })
+    }
+    #[inline(always)]
+    fn add_bytes(self, other: Self) -> Self {
+        Self(simd!(_mm256_adds_epu8(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn sub_bytes(self, other: Self) -> Self {
+        Self(simd!(_mm256_subs_epu8(self.0, other.0)))
     }
     #[inline(always)]
     fn single(self) -> Self {
@@ -371,6 +462,50 @@ impl Lanes for Sse41 {
     #[inline(always)]
     fn shift_left<const BITS: u32>(self) -> Self {
         Self(simd!(_mm_sll_epi16(self.0, _mm_cvtsi32_si128(BITS.cast_signed()))))
+    }
+    #[inline(always)]
+    fn shift_right<const BITS: u32>(self) -> Self {
+        Self(simd!(_mm_srl_epi16(self.0, _mm_cvtsi32_si128(BITS.cast_signed()))))
+    }
+    #[inline(always)]
+    fn is_zero(self) -> Self {
+        Self(simd!(_mm_cmpeq_epi16(self.0, _mm_setzero_si128())))
+    }
+    #[inline(always)]
+    fn lookup(self, table: &[u16; 16]) -> Self {
+        simd!({
+            // From entries to a table of lower and one of upper bytes.
+            let (first, rest) = (_mm_loadu_si128(table.as_ptr().cast()), _mm_loadu_si128(table[8..].as_ptr().cast()));
+            let byte = _mm_set1_epi16(255);
+            let low = _mm_packus_epi16(_mm_and_si128(first, byte), _mm_and_si128(rest, byte));
+            let high = _mm_packus_epi16(_mm_srli_epi16::<8>(first), _mm_srli_epi16::<8>(rest));
+            let low = _mm_shuffle_epi8(low, self.0);
+            let high = _mm_shuffle_epi8(high, self.0);
+            Self(_mm_or_si128(_mm_and_si128(low, _mm_set1_epi16(255)), _mm_slli_epi16::<8>(high)))
+        })
+    }
+    #[inline(always)]
+    fn low_bytes(self) -> Self {
+        Self(simd!(_mm_shuffle_epi8(self.0, _mm_setr_epi8(0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14))))
+    }
+    #[inline(always)]
+    fn high_bytes(self) -> Self {
+        Self(simd!(_mm_shuffle_epi8(self.0, _mm_setr_epi8(1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15))))
+    }
+    #[inline(always)]
+    fn in_bytes_with(self, of: Self, bits: Self) -> Self {
+        simd!({
+            let common = _mm_cmpeq_epi8(_mm_and_si128(of.0, bits.0), _mm_setzero_si128());
+            Self(_mm_andnot_si128(common, self.0))
+        })
+    }
+    #[inline(always)]
+    fn add_bytes(self, other: Self) -> Self {
+        Self(simd!(_mm_adds_epu8(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn sub_bytes(self, other: Self) -> Self {
+        Self(simd!(_mm_subs_epu8(self.0, other.0)))
     }
     #[inline(always)]
     fn single(self) -> Self {
