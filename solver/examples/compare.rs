@@ -15,8 +15,7 @@ fn main() {
         for width in Width::available() {
             if !only.is_empty() && !only.contains(&format!("{width:?}")) { continue }
             let mut engine = LaneEngine::with_width(width).expect("available");
-            let (mut ns, mut wrong) = (0.0, 0);
-            let before = engine.work();
+            let (mut ns, mut wrong) = (0.0, 0); let before = engine.work();
             let mut verdicts: Vec<Verdict> = Vec::new();
             for (slice, expected) in boards.chunks(1024).zip(expected.chunks(1024)) {
                 let mut best = f64::MAX;

@@ -39,81 +39,80 @@ const CLASSES: [u16; 16] = {
 #[inline(always)]
 pub(super) fn choose<L: Lanes>(block: &Block<L>, cells: &mut [u8; 32]) {
     let zero = L::splat(0);
+    let mut counts = [zero; CELLS];
     let mut weights = [zero; CELLS];
-    let mut classes = [zero; CELLS];
+    let mut bytes = [zero; CELLS];
     let mut scores = [zero; CELLS];
     let mut least = L::splat(u16::MAX);
     for cell in 0..CELLS {
         let candidates = block.cells[cell];
         least = least.min(candidates);
-        let count = candidates.count_ones();
-        weights[cell] = count.lookup(&WEIGHTS);
-        classes[cell] = count.lookup(&CLASSES);
+        counts[cell] = candidates.count_ones();
+        weights[cell] = counts[cell].lookup(&WEIGHTS);
+        // Every value becomes a bit of at least 8 within its byte: 4 to 8 keep theirs in the lower byte, 1 to 3 and 9
+        // go to the upper one. A minimum with a weight then keeps the weight or gives 0.
+        let upper = candidates.shift_left::<13>().or_both(candidates.shift_left::<3>(), L::splat(0x0800));
+        bytes[cell] = upper.or_both(candidates, L::splat(0x00F8));
     }
-    for pair in 0..4 {
-        add_scores(block, &weights, &mut scores, L::low_bytes, L::splat(0x0201 << (2 * pair)));
+    for values in [0x2008, 0x4010, 0x8020, 0x0840, 0x0080] {
+        add_scores(&bytes, &weights, &mut scores, L::splat(values));
     }
-    // The ninth value has no partner: nothing matches in the upper byte.
-    add_scores(block, &weights, &mut scores, L::high_bytes, L::splat(1));
 
     // One number says it all, so that a maximum finds the best: 2 bits of class, 7 of score, 7 of cell.
     let mut best = zero;
     for cell in 0..CELLS {
-        let score = scores[cell].and(L::splat(0xFF)).add(scores[cell].shift_right::<8>());
-        let score = score.shift_right::<1>().min(L::splat(127)).shift_left::<7>();
-        let open = classes[cell].or(score).or(L::splat(cell as u16)).and_not(classes[cell].is_zero());
-        best = best.max(open);
+        let score = scores[cell].sum_bytes().shift_left::<6>();
+        let class = counts[cell].lookup(&CLASSES).or(L::splat(cell as u16));
+        best = best.max(class.or_both(score, L::splat(127 << 7)));
     }
     let best = best.and_not(least.is_zero());
     for (cell, &best) in cells.iter_mut().zip(best.lanes()) {
-        *cell = if best == 0 { NONE } else { (best & 127) as u8 };
+        *cell = if best < 1 << 14 { NONE } else { (best & 127) as u8 };
     }
 }
 
-/// Adds, for each cell that has one of two values, the weights of the peers that have it; the values are given as a
-/// bit in each byte of what `spread` makes of the candidates.
+/// Adds, for each cell that has one of two values, the weights of the peers that have it.
 #[inline(always)]
-fn add_scores<L: Lanes>(
-    block: &Block<L>,
-    weights: &[L; CELLS],
-    scores: &mut [L; CELLS],
-    spread: impl Fn(L) -> L,
-    values: L,
-) {
+fn add_scores<L: Lanes>(bytes: &[L; CELLS], weights: &[L; CELLS], scores: &mut [L; CELLS], values: L) {
     let zero = L::splat(0);
-    let mut rows = [zero; 9];
-    let mut boxes = [zero; 9];
-    let mut columns = [zero; 9];
-    let mut minirows = [[zero; 3]; 9];
-    let mut minicolumns = [[zero; 9]; 3];
-    for row in 0..9 {
-        let band = row / 3;
+    let mut across = [[zero; 9]; 3];
+    let mut down = [[zero; 9]; 3];
+    for band in 0..3 {
+        let first = band * 27;
+        let mut part = [[zero; 3]; 3];
         for stack in 0..3 {
-            let first = row * 9 + stack * 3;
             for i in 0..3 {
-                let x = weights[first + i].in_bytes_with(spread(block.cells[first + i]), values);
-                minirows[row][stack] = minirows[row][stack].add_bytes(x);
-                minicolumns[band][stack * 3 + i] = minicolumns[band][stack * 3 + i].add_bytes(x);
+                let at = first + stack * 3 + i;
+                let a = bytes[at].and(values).min_bytes(weights[at]);
+                let b = bytes[at + 9].and(values).min_bytes(weights[at + 9]);
+                let c = bytes[at + 18].and(values).min_bytes(weights[at + 18]);
+                part[0][stack] = part[0][stack].add_bytes(a);
+                part[1][stack] = part[1][stack].add_bytes(b);
+                part[2][stack] = part[2][stack].add_bytes(c);
+                down[band][stack * 3 + i] = a.add_bytes(b).add_bytes(c);
             }
-            rows[row] = rows[row].add_bytes(minirows[row][stack]);
-            boxes[band * 3 + stack] = boxes[band * 3 + stack].add_bytes(minirows[row][stack]);
+        }
+        let [a, b, c] = part;
+        let boxes = [0, 1, 2].map(|i| a[i].add_bytes(b[i]).add_bytes(c[i]));
+        for row in 0..3 {
+            let [x, y, z] = part[row];
+            let whole = x.add_bytes(y).add_bytes(z);
+            for stack in 0..3 {
+                across[band][row * 3 + stack] =
+                    whole.add_bytes(boxes[stack]).sub_bytes(part[row][stack]);
+            }
         }
     }
-    for band in minicolumns {
-        for (column, part) in columns.iter_mut().zip(band) {
-            *column = column.add_bytes(part);
-        }
+    for i in 0..9 {
+        let [a, b, c] = [down[0][i], down[1][i], down[2][i]];
+        (down[0][i], down[1][i], down[2][i]) = (b.add_bytes(c), a.add_bytes(c), a.add_bytes(b));
     }
-    for row in 0..9 {
-        let band = row / 3;
-        for stack in 0..3 {
-            let across = rows[row].add_bytes(boxes[band * 3 + stack]).sub_bytes(minirows[row][stack]);
-            for i in 0..3 {
-                let column = stack * 3 + i;
-                let down = columns[column].sub_bytes(minicolumns[band][column]);
-                let cell = row * 9 + column;
-                let sum = across.add_bytes(down).in_bytes_with(spread(block.cells[cell]), values);
-                scores[cell] = scores[cell].add_bytes(sum);
+    for band in 0..3 {
+        for i in 0..9 {
+            for j in 0..3 {
+                let cell = band * 27 + i * 3 + j;
+                let sum = across[band][i].add_bytes(down[band][i % 3 * 3 + j]);
+                scores[cell] = scores[cell].add_bytes_where(bytes[cell], values, sum);
             }
         }
     }

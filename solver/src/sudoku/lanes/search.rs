@@ -41,6 +41,8 @@ pub(super) struct Search<L> {
     spare: Vec<usize>,
     /// The group that gathers boards which logic alone does not solve.
     gathering: usize,
+    /// Solved boards whose answers are still to be read.
+    finished: Group<L>,
     progress: Vec<Progress>,
     pub(super) sweeps: u64,
     pub(super) lane_sweeps: u64,
@@ -60,6 +62,21 @@ struct Group<L> {
     /// Branches not taken yet, by lane.
     first: u32,
     second: u32,
+}
+
+impl<L: Lanes> Group<L> {
+    #[inline(always)]
+    fn empty() -> Self {
+        Self {
+            block: Block::empty(),
+            owners: [0; 32],
+            count: 0,
+            cells: [0; 32],
+            values: [0; 32],
+            first: 0,
+            second: 0,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -88,6 +105,7 @@ impl<L: Lanes> Search<L> {
             ready: Vec::new(),
             spare: Vec::new(),
             gathering: 0,
+            finished: Group::empty(),
             progress: Vec::new(),
             sweeps: 0,
             lane_sweeps: 0,
@@ -107,6 +125,7 @@ impl<L: Lanes> Search<L> {
             self.fill(job);
             let busy = Self::ALL & !self.idle;
             if busy == 0 {
+                self.settle(job);
                 return;
             }
             let seen = sweep(&mut self.live.cells);
@@ -121,9 +140,8 @@ impl<L: Lanes> Search<L> {
             }
             self.idle |= dead;
             if full != 0 {
-                let solved = solved(&self.live.cells) & full;
-                self.settle(solved, job);
-                still &= !solved & !self.idle;
+                self.finish(full, job);
+                still &= !full & !self.idle;
             }
             if still != 0 {
                 self.gather(still, job);
@@ -134,6 +152,7 @@ impl<L: Lanes> Search<L> {
     #[inline(always)]
     fn begin(&mut self, job: &Job<'_>) {
         self.idle = Self::ALL;
+        (self.finished.count, self.finished.first) = (0, 0);
         (self.fresh_first, self.fresh_left) = (0, 0);
         self.progress.clear();
         self.progress.resize(job.boards.len(), Progress { nodes: 0, open: 1, done: false });
@@ -146,15 +165,7 @@ impl<L: Lanes> Search<L> {
     #[inline(always)]
     fn spare_group(&mut self) -> usize {
         let index = self.spare.pop().unwrap_or_else(|| {
-            self.groups.push(Group {
-                block: Block::empty(),
-                owners: [0; 32],
-                count: 0,
-                cells: [0; 32],
-                values: [0; 32],
-                first: 0,
-                second: 0,
-            });
+            self.groups.push(Group::empty());
             self.groups.len() - 1
         });
         self.groups[index].count = 0;
@@ -315,43 +326,89 @@ impl<L: Lanes> Search<L> {
         self.gathering = self.spare_group();
     }
 
-    /// Takes the answers of solved lanes.
+    /// Takes boards whose sum is that of a solved one out of their lanes. Such a board is a solution or dead. When
+    /// nothing else is open for its puzzle there is no hurry to know which; otherwise it may be time to stop.
     #[inline(always)]
-    fn settle(&mut self, solved: u32, job: &mut Job<'_>) {
-        let mut left = solved;
-        while left != 0 {
-            let (mut order, mut lanes, mut count) = ([0; 32], [0; 16], 0);
-            for lane in bits(left).take(16) {
-                order[count] = lane as u8;
-                lanes[count] = lane;
-                count += 1;
-                left &= !(1 << lane);
-            }
-            let mut values = [[0; CELLS]; 16];
-            self.live.values(&order, &mut values);
-            for (values, &lane) in values.iter().zip(&lanes[..count]) {
+    fn finish(&mut self, full: u32, job: &mut Job<'_>) {
+        let mut hurry = false;
+        for lane in bits(full) {
+            hurry |= self.progress[self.owners[lane] as usize].open > 1;
+        }
+        let mut left = full;
+        if hurry {
+            let real = solved(&self.live.cells) & full;
+            for lane in bits(full) {
                 let owner = self.owners[lane];
-                let board = owner as usize;
-                if self.progress[board].done {
+                if real >> lane & 1 == 0 {
+                    self.close(owner);
+                    left &= !(1 << lane);
                     continue;
                 }
-                let verdict = &mut job.verdicts[board];
-                if verdict.solutions == 0 {
-                    verdict.solution = *values;
+                if self.progress[owner as usize].done {
+                    left &= !(1 << lane);
+                    continue;
                 }
+                let verdict = &mut job.verdicts[owner as usize];
                 verdict.solutions += 1;
                 let enough = verdict.solutions == job.limit;
-                if let Some(witness) = &mut job.witness {
-                    witness(board, values);
+                if verdict.solutions > 1 && job.witness.is_none() {
+                    left &= !(1 << lane);
                 }
-                if enough && self.progress[board].open > 1 {
+                if enough && self.progress[owner as usize].open > 1 {
                     self.end(owner, End::Complete, job);
                 } else {
                     self.close(owner);
                 }
             }
         }
-        self.idle |= solved;
+        while left != 0 {
+            let (mut to, mut order) = (0, [0; 32]);
+            for lane in bits(left) {
+                let slot = self.finished.count;
+                if slot == L::COUNT {
+                    break;
+                }
+                self.finished.count += 1;
+                self.finished.owners[slot] = self.owners[lane];
+                self.finished.first |= u32::from(hurry) << slot;
+                order[slot] = lane as u8;
+                to |= 1 << slot;
+                left &= !(1 << lane);
+            }
+            self.finished.block.take(to, &self.live, &order);
+            if self.finished.count == L::COUNT {
+                self.settle(job);
+            }
+        }
+        self.idle |= full;
+    }
+
+    /// Reads the answers off the finished boards. Those marked `first` were counted before.
+    #[inline(always)]
+    fn settle(&mut self, job: &mut Job<'_>) {
+        let real = solved(&self.finished.block.cells) | self.finished.first;
+        let count = self.finished.count;
+        let mut values = [[0; CELLS]; 32];
+        self.finished.block.values(&mut values);
+        for (slot, values) in values[..count].iter().enumerate() {
+            let owner = self.finished.owners[slot];
+            let board = owner as usize;
+            let verdict = &mut job.verdicts[board];
+            if self.finished.first >> slot & 1 == 0 {
+                self.close(owner);
+                if real >> slot & 1 == 0 {
+                    continue;
+                }
+                verdict.solutions += 1;
+            }
+            if verdict.solution[0] == 0 {
+                verdict.solution = *values;
+            }
+            if let Some(witness) = &mut job.witness {
+                witness(board, values);
+            }
+        }
+        (self.finished.count, self.finished.first) = (0, 0);
     }
 
     /// One board of a puzzle less.
@@ -374,6 +431,7 @@ impl<L: Lanes> Search<L> {
 
     #[inline(always)]
     fn cancel(&mut self, job: &mut Job<'_>) {
+        self.settle(job);
         for (progress, verdict) in self.progress.iter().zip(job.verdicts.iter_mut()) {
             if !progress.done {
                 verdict.end = End::Cancelled;

@@ -132,33 +132,34 @@ fn pass<L: Lanes, const LINE: usize, const STEP: usize, const SUM: bool>(
     }
 }
 
-/// Lanes where every cell has one value, and every unit all nine.
+/// Lanes where every cell has one value, and every unit all nine. Asked only of boards whose sum is right: with each
+/// row full they have each value once in each row, and no empty cell then means no cell with two.
 #[inline(always)]
 pub(super) fn solved<L: Lanes>(cells: &[L; CELLS]) -> u32 {
     let mut columns = [L::splat(0); 9];
     let mut full = L::splat(ALL_VALUES);
-    let mut more = L::splat(0);
-    for band in cells.as_chunks::<27>().0 {
-        let mut boxes = [L::splat(0); 3];
-        for row in band.as_chunks::<9>().0 {
-            let mut whole = L::splat(0);
+    let mut least = L::splat(ALL_VALUES);
+    for band in 0..3 {
+        let mut parts = [[L::splat(0); 3]; 3];
+        for line in 0..3 {
             for unit in 0..3 {
-                let [a, b, c] = [row[3 * unit], row[3 * unit + 1], row[3 * unit + 2]];
-                let part = a.or3(b, c);
-                boxes[unit] = boxes[unit].or(part);
-                whole = whole.or(part);
-                for i in 0..3 {
-                    let cell = row[3 * unit + i];
-                    columns[3 * unit + i] = columns[3 * unit + i].or(cell);
-                    more = more.or_both(cell, cell.add(L::splat(u16::MAX)));
-                }
+                let first = band * 27 + line * 9 + unit * 3;
+                let (a, b, c) = (cells[first], cells[first + 1], cells[first + 2]);
+                parts[line][unit] = a.or3(b, c);
+                least = least.min(a.min(b).min(c));
             }
-            full = full.and(whole);
         }
-        full = full.and3(boxes[0], boxes[1]).and(boxes[2]);
+        let [a, b, c] = parts;
+        for i in 0..3 {
+            full = full.and3(parts[i][0].or3(parts[i][1], parts[i][2]), a[i].or3(b[i], c[i]));
+        }
+        for (i, column) in columns.iter_mut().enumerate() {
+            let first = band * 27 + i;
+            *column = column.or(cells[first].or3(cells[first + 9], cells[first + 18]));
+        }
     }
     for column in columns {
         full = full.and(column);
     }
-    full.equal(L::splat(ALL_VALUES)) & more.equal(L::splat(0))
+    full.equal(L::splat(ALL_VALUES)) & !least.equal(L::splat(0))
 }

@@ -26,20 +26,19 @@ pub(super) trait Lanes: Copy {
     fn min(self, other: Self) -> Self;
     fn max(self, other: Self) -> Self;
     fn shift_left<const BITS: u32>(self) -> Self;
-    fn shift_right<const BITS: u32>(self) -> Self;
+    /// The two bytes of each lane added up.
+    fn sum_bytes(self) -> Self;
     /// All ones where the lane is 0, else 0.
     fn is_zero(self) -> Self;
     /// The entry of a table for each lane, all of which are below 16.
     fn lookup(self, table: &[u16; 16]) -> Self;
-    /// The lower byte of each lane, in both bytes.
-    fn low_bytes(self) -> Self;
-    /// The upper byte of each lane, in both bytes.
-    fn high_bytes(self) -> Self;
-    /// Byte by byte: `self` where `of` has a bit in common with `bits`, else 0. A byte of `bits` has one bit or none.
-    fn in_bytes_with(self, of: Self, bits: Self) -> Self;
-    /// Byte by byte, stopping at 255.
+    /// Byte by byte.
+    fn min_bytes(self, other: Self) -> Self;
+    /// Adds `more`, wrapping around, in the bytes where `of` has a bit in common with `bits`.
+    fn add_bytes_where(self, of: Self, bits: Self, more: Self) -> Self;
+    /// Byte by byte, wrapping around.
     fn add_bytes(self, other: Self) -> Self;
-    /// Byte by byte, stopping at 0.
+    /// Byte by byte, wrapping around.
     fn sub_bytes(self, other: Self) -> Self;
     /// The value where it has at most one bit set, else 0.
     fn single(self) -> Self;
@@ -60,6 +59,9 @@ pub(super) trait Lanes: Copy {
     fn from_values(values: &[u8; 32]) -> Self;
     /// The value of each lane that has one bit set, as the first `COUNT` bytes; other lanes give anything.
     fn to_values(self, values: &mut [u8; 32]);
+    /// Rows for columns within the lower and within the upper 16 bytes; the upper ones only where a vector has more
+    /// than 16 lanes.
+    fn transposed(bytes: &[[u8; 32]; 16]) -> [[u8; 32]; 16];
     fn lanes(&self) -> &[u16];
     fn lanes_mut(&mut self) -> &mut [u16];
 
@@ -175,8 +177,8 @@ impl Lanes for Plain {
         self.map(|a| a << BITS)
     }
     #[inline(always)]
-    fn shift_right<const BITS: u32>(self) -> Self {
-        self.map(|a| a >> BITS)
+    fn sum_bytes(self) -> Self {
+        self.map(|a| (a & 0xFF) + (a >> 8))
     }
     #[inline(always)]
     fn is_zero(self) -> Self {
@@ -187,33 +189,22 @@ impl Lanes for Plain {
         self.map(|a| table[usize::from(a % 16)])
     }
     #[inline(always)]
-    fn low_bytes(self) -> Self {
-        self.map(|a| a & 0xFF | a << 8)
+    fn min_bytes(self, other: Self) -> Self {
+        self.zip(other, |a, b| (a & 0xFF).min(b & 0xFF) | (a & 0xFF00).min(b & 0xFF00))
     }
     #[inline(always)]
-    fn high_bytes(self) -> Self {
-        self.map(|a| a & 0xFF00 | a >> 8)
-    }
-    #[inline(always)]
-    fn in_bytes_with(self, of: Self, bits: Self) -> Self {
+    fn add_bytes_where(self, of: Self, bits: Self, more: Self) -> Self {
         let common = of.and(bits);
-        self.zip(common, |a, b| a & (all_if(b & 0xFF != 0) & 0xFF | all_if(b >> 8 != 0) << 8))
+        let more = more.zip(common, |a, b| a & (all_if(b & 0xFF != 0) & 0xFF | all_if(b >> 8 != 0) << 8));
+        self.add_bytes(more)
     }
     #[inline(always)]
     fn add_bytes(self, other: Self) -> Self {
-        self.zip(other, |a, b| {
-            let low = ((a & 0xFF) + (b & 0xFF)).min(0xFF);
-            let high = ((a >> 8) + (b >> 8)).min(0xFF);
-            low | high << 8
-        })
+        self.zip(other, |a, b| a.wrapping_add(b) & 0xFF | (a & 0xFF00).wrapping_add(b & 0xFF00))
     }
     #[inline(always)]
     fn sub_bytes(self, other: Self) -> Self {
-        self.zip(other, |a, b| {
-            let low = (a & 0xFF).saturating_sub(b & 0xFF);
-            let high = (a >> 8).saturating_sub(b >> 8);
-            low | high << 8
-        })
+        self.zip(other, |a, b| a.wrapping_sub(b) & 0xFF | (a & 0xFF00).wrapping_sub(b & 0xFF00))
     }
     #[inline(always)]
     fn single(self) -> Self {
@@ -277,6 +268,16 @@ impl Lanes for Plain {
         for (value, lane) in values.iter_mut().zip(self.0) {
             *value = 16 - lane.leading_zeros() as u8;
         }
+    }
+    #[inline(always)]
+    fn transposed(bytes: &[[u8; 32]; 16]) -> [[u8; 32]; 16] {
+        let mut out = [[0; 32]; 16];
+        for (i, row) in bytes.iter().enumerate() {
+            for (j, &byte) in row[..16].iter().enumerate() {
+                out[j][i] = byte;
+            }
+        }
+        out
     }
     #[inline(always)]
     fn lanes(&self) -> &[u16] {

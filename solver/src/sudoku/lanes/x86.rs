@@ -16,6 +16,33 @@ macro_rules! simd {
     };
 }
 
+/// Defines the transposition of bytes with vectors of 16 or twice 16: four steps that interleave the first half of the
+/// rows with the second.
+macro_rules! transposition {
+    ($vector:ty, $load:ident, $store:ident, $low:ident, $high:ident) => {
+        #[inline(always)]
+        fn transposed(bytes: &[[u8; 32]; 16]) -> [[u8; 32]; 16] {
+            let load = |row: &[u8; 32]| -> $vector { simd!($load(row.as_ptr().cast())) };
+            let mut now = [load(&bytes[0]); 16];
+            for (to, from) in now.iter_mut().zip(bytes) {
+                *to = load(from);
+            }
+            for _ in 0..4 {
+                let before = now;
+                for i in 0..8 {
+                    now[2 * i] = simd!($low(before[i], before[i + 8]));
+                    now[2 * i + 1] = simd!($high(before[i], before[i + 8]));
+                }
+            }
+            let mut out = [[0; 32]; 16];
+            for (to, from) in out.iter_mut().zip(now) {
+                simd!($store(to.as_mut_ptr().cast(), from));
+            }
+            out
+        }
+    };
+}
+
 /// Defines the lane views, which are the same for every width.
 macro_rules! views {
     ($count:expr) => {
@@ -46,6 +73,16 @@ const HASHED_VALUES: [i8; 16] = {
 };
 const LOW_CANDIDATES: [i8; 16] = [-1, 1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0];
 const NIBBLE_ONES: [i8; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
+
+const FIVE_BITS_ONES: [i8; 32] = {
+    let mut ones = [0; 32];
+    let mut i: usize = 0;
+    while i < 32 {
+        ones[i] = i.count_ones() as i8;
+        i += 1;
+    }
+    ones
+};
 
 #[inline(always)]
 fn table(bytes: &[i8; 16]) -> __m128i {
@@ -109,8 +146,8 @@ impl Lanes for Avx512 {
         Self(simd!(_mm512_slli_epi16::<BITS>(self.0)))
     }
     #[inline(always)]
-    fn shift_right<const BITS: u32>(self) -> Self {
-        Self(simd!(_mm512_srli_epi16::<BITS>(self.0)))
+    fn sum_bytes(self) -> Self {
+        Self(simd!(_mm512_maddubs_epi16(self.0, _mm512_set1_epi8(1))))
     }
     #[inline(always)]
     fn is_zero(self) -> Self {
@@ -124,30 +161,20 @@ impl Lanes for Avx512 {
         })
     }
     #[inline(always)]
-    fn low_bytes(self) -> Self {
-        simd!({
-            let order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14));
-            Self(_mm512_shuffle_epi8(self.0, order))
-        })
+    fn min_bytes(self, other: Self) -> Self {
+        Self(simd!(_mm512_min_epu8(self.0, other.0)))
     }
     #[inline(always)]
-    fn high_bytes(self) -> Self {
-        simd!({
-            let order = _mm512_broadcast_i32x4(_mm_setr_epi8(1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15));
-            Self(_mm512_shuffle_epi8(self.0, order))
-        })
-    }
-    #[inline(always)]
-    fn in_bytes_with(self, of: Self, bits: Self) -> Self {
-        Self(simd!(_mm512_maskz_mov_epi8(_mm512_test_epi8_mask(of.0, bits.0), self.0)))
+    fn add_bytes_where(self, of: Self, bits: Self, more: Self) -> Self {
+        Self(simd!(_mm512_mask_add_epi8(self.0, _mm512_test_epi8_mask(of.0, bits.0), self.0, more.0)))
     }
     #[inline(always)]
     fn add_bytes(self, other: Self) -> Self {
-        Self(simd!(_mm512_adds_epu8(self.0, other.0)))
+        Self(simd!(_mm512_add_epi8(self.0, other.0)))
     }
     #[inline(always)]
     fn sub_bytes(self, other: Self) -> Self {
-        Self(simd!(_mm512_subs_epu8(self.0, other.0)))
+        Self(simd!(_mm512_sub_epi8(self.0, other.0)))
     }
     #[inline(always)]
     fn single(self) -> Self {
@@ -170,11 +197,10 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn count_ones(self) -> Self {
         simd!({
-            let nibble = _mm512_set1_epi8(15);
-            let ones = _mm512_broadcast_i32x4(table(&NIBBLE_ONES));
-            let low = _mm512_shuffle_epi8(ones, _mm512_and_si512(self.0, nibble));
-            let high = _mm512_shuffle_epi8(ones, _mm512_and_si512(_mm512_srli_epi16::<4>(self.0), nibble));
-            Self(_mm512_maddubs_epi16(_mm512_add_epi8(low, high), _mm512_set1_epi8(1)))
+            // The permutation looks at five bits of its index only.
+            let ones = _mm512_cvtepi8_epi16(_mm256_loadu_si256(FIVE_BITS_ONES.as_ptr().cast()));
+            let low = _mm512_permutexvar_epi16(self.0, ones);
+            Self(_mm512_add_epi16(low, _mm512_permutexvar_epi16(_mm512_srli_epi16::<5>(self.0), ones)))
         })
     }
     #[inline(always)]
@@ -211,6 +237,7 @@ impl Lanes for Avx512 {
         })
     }
     views!(32);
+    transposition!(__m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_unpacklo_epi8, _mm256_unpackhi_epi8);
 
     ternary!(or3, 0xF0 | 0xCC | 0xAA);
     ternary!(majority, 0xF0 & 0xCC | (0xF0 | 0xCC) & 0xAA);
@@ -270,8 +297,8 @@ impl Lanes for Avx2 {
         Self(simd!(_mm256_sll_epi16(self.0, _mm_cvtsi32_si128(BITS.cast_signed()))))
     }
     #[inline(always)]
-    fn shift_right<const BITS: u32>(self) -> Self {
-        Self(simd!(_mm256_srl_epi16(self.0, _mm_cvtsi32_si128(BITS.cast_signed()))))
+    fn sum_bytes(self) -> Self {
+        Self(simd!(_mm256_maddubs_epi16(self.0, _mm256_set1_epi8(1))))
     }
     #[inline(always)]
     fn is_zero(self) -> Self {
@@ -291,33 +318,23 @@ impl Lanes for Avx2 {
         })
     }
     #[inline(always)]
-    fn low_bytes(self) -> Self {
-        simd!({
-            let order = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14));
-            Self(_mm256_shuffle_epi8(self.0, order))
-        })
+    fn min_bytes(self, other: Self) -> Self {
+        Self(simd!(_mm256_min_epu8(self.0, other.0)))
     }
     #[inline(always)]
-    fn high_bytes(self) -> Self {
+    fn add_bytes_where(self, of: Self, bits: Self, more: Self) -> Self {
         simd!({
-            let order = _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15));
-            Self(_mm256_shuffle_epi8(self.0, order))
-        })
-    }
-    #[inline(always)]
-    fn in_bytes_with(self, of: Self, bits: Self) -> Self {
-        simd!({
-            let common = _mm256_cmpeq_epi8(_mm256_and_si256(of.0, bits.0), _mm256_setzero_si256());
-            Self(_mm256_andnot_si256(common, self.0))
+            let none = _mm256_cmpeq_epi8(_mm256_and_si256(of.0, bits.0), _mm256_setzero_si256());
+            Self(_mm256_add_epi8(self.0, _mm256_andnot_si256(none, more.0)))
         })
     }
     #[inline(always)]
     fn add_bytes(self, other: Self) -> Self {
-        Self(simd!(_mm256_adds_epu8(self.0, other.0)))
+        Self(simd!(_mm256_add_epi8(self.0, other.0)))
     }
     #[inline(always)]
     fn sub_bytes(self, other: Self) -> Self {
-        Self(simd!(_mm256_subs_epu8(self.0, other.0)))
+        Self(simd!(_mm256_sub_epi8(self.0, other.0)))
     }
     #[inline(always)]
     fn single(self) -> Self {
@@ -415,6 +432,7 @@ impl Lanes for Avx2 {
         })
     }
     views!(16);
+    transposition!(__m128i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
 }
 
 /// 8 lanes: SSE4.1.
@@ -464,8 +482,8 @@ impl Lanes for Sse41 {
         Self(simd!(_mm_sll_epi16(self.0, _mm_cvtsi32_si128(BITS.cast_signed()))))
     }
     #[inline(always)]
-    fn shift_right<const BITS: u32>(self) -> Self {
-        Self(simd!(_mm_srl_epi16(self.0, _mm_cvtsi32_si128(BITS.cast_signed()))))
+    fn sum_bytes(self) -> Self {
+        Self(simd!(_mm_maddubs_epi16(self.0, _mm_set1_epi8(1))))
     }
     #[inline(always)]
     fn is_zero(self) -> Self {
@@ -485,27 +503,23 @@ impl Lanes for Sse41 {
         })
     }
     #[inline(always)]
-    fn low_bytes(self) -> Self {
-        Self(simd!(_mm_shuffle_epi8(self.0, _mm_setr_epi8(0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14))))
+    fn min_bytes(self, other: Self) -> Self {
+        Self(simd!(_mm_min_epu8(self.0, other.0)))
     }
     #[inline(always)]
-    fn high_bytes(self) -> Self {
-        Self(simd!(_mm_shuffle_epi8(self.0, _mm_setr_epi8(1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15))))
-    }
-    #[inline(always)]
-    fn in_bytes_with(self, of: Self, bits: Self) -> Self {
+    fn add_bytes_where(self, of: Self, bits: Self, more: Self) -> Self {
         simd!({
-            let common = _mm_cmpeq_epi8(_mm_and_si128(of.0, bits.0), _mm_setzero_si128());
-            Self(_mm_andnot_si128(common, self.0))
+            let none = _mm_cmpeq_epi8(_mm_and_si128(of.0, bits.0), _mm_setzero_si128());
+            Self(_mm_add_epi8(self.0, _mm_andnot_si128(none, more.0)))
         })
     }
     #[inline(always)]
     fn add_bytes(self, other: Self) -> Self {
-        Self(simd!(_mm_adds_epu8(self.0, other.0)))
+        Self(simd!(_mm_add_epi8(self.0, other.0)))
     }
     #[inline(always)]
     fn sub_bytes(self, other: Self) -> Self {
-        Self(simd!(_mm_subs_epu8(self.0, other.0)))
+        Self(simd!(_mm_sub_epi8(self.0, other.0)))
     }
     #[inline(always)]
     fn single(self) -> Self {
@@ -581,4 +595,5 @@ impl Lanes for Sse41 {
         })
     }
     views!(8);
+    transposition!(__m128i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
 }
