@@ -41,6 +41,11 @@ pub(super) struct Search<L> {
     spare: Vec<usize>,
     /// The group that gathers boards which logic alone does not solve.
     gathering: usize,
+    /// Branches put aside, in one list for each puzzle and one, from `shelf_free`, of places to use again.
+    shelf: Vec<Aside>,
+    shelf_free: u32,
+    /// Puzzles with nothing but branches put aside.
+    due: Vec<u32>,
     /// Solved boards whose answers are still to be read.
     finished: Group<L>,
     progress: Vec<Progress>,
@@ -83,10 +88,34 @@ impl<L: Lanes> Group<L> {
 struct Progress {
     /// Branchings so far.
     nodes: u64,
-    /// Boards of this puzzle in lanes, groups and branches. At none the puzzle is done.
-    open: u32,
+    /// Boards in lanes, groups and open branches.
+    active: u32,
+    /// The branch put aside last, as an index into the shelf; `NOTHING` at the end of the list.
+    aside: u32,
     done: bool,
 }
+
+impl Progress {
+    /// Whether this is the puzzle's last board.
+    #[inline(always)]
+    fn is_alone(&self) -> bool {
+        self.active == 1 && self.aside == NOTHING
+    }
+}
+
+/// A branch put aside: a whole board, and the one put aside before it.
+#[derive(Clone, Copy)]
+struct Aside {
+    cells: [u16; CELLS],
+    next: u32,
+}
+
+/// The end of a list on the shelf.
+const NOTHING: u32 = u32::MAX;
+/// While a puzzle has had no more branchings than this, its second branches wait until the first ones are done, since
+/// a puzzle with several solutions shows enough of them along the way. Later the puzzle is likely a hard one that
+/// needs every branch anyway, and whole groups of branches are cheaper to take than one board at a time.
+const PATIENCE: u64 = 12;
 
 impl<L: Lanes> Search<L> {
     const ALL: u32 = u32::MAX >> (32 - L::COUNT);
@@ -105,6 +134,9 @@ impl<L: Lanes> Search<L> {
             ready: Vec::new(),
             spare: Vec::new(),
             gathering: 0,
+            shelf: Vec::new(),
+            shelf_free: NOTHING,
+            due: Vec::new(),
             finished: Group::empty(),
             progress: Vec::new(),
             sweeps: 0,
@@ -155,7 +187,11 @@ impl<L: Lanes> Search<L> {
         (self.finished.count, self.finished.first) = (0, 0);
         (self.fresh_first, self.fresh_left) = (0, 0);
         self.progress.clear();
-        self.progress.resize(job.boards.len(), Progress { nodes: 0, open: 1, done: false });
+        let untouched = Progress { nodes: 0, active: 1, aside: NOTHING, done: false };
+        self.progress.resize(job.boards.len(), untouched);
+        self.shelf.clear();
+        self.shelf_free = NOTHING;
+        self.due.clear();
         self.ready.clear();
         self.spare.clear();
         self.spare.extend(0..self.groups.len());
@@ -182,6 +218,8 @@ impl<L: Lanes> Search<L> {
                     self.ready.pop();
                     self.spare.push(top);
                 }
+            } else if let Some(owner) = self.due.pop() {
+                self.take_aside(owner);
             } else if self.fresh_left != 0 {
                 self.take_fresh();
             } else if self.fresh_first < job.boards.len() {
@@ -194,10 +232,67 @@ impl<L: Lanes> Search<L> {
                 || (self.idle == Self::ALL && self.groups[self.gathering].count > 0)
             {
                 self.branch(job);
-            } else {
+            } else if !self.share() {
                 return;
             }
         }
+    }
+
+    /// Puts the newest branch put aside into an idle lane.
+    #[inline(always)]
+    fn take_aside(&mut self, owner: u32) {
+        let progress = &mut self.progress[owner as usize];
+        if progress.aside == NOTHING || progress.done {
+            return;
+        }
+        let index = progress.aside;
+        let aside = &mut self.shelf[index as usize];
+        progress.aside = aside.next;
+        progress.active += 1;
+        (aside.next, self.shelf_free) = (self.shelf_free, index);
+        let lane = self.idle.trailing_zeros() as usize;
+        for (cell, &candidates) in self.live.cells.iter_mut().zip(&aside.cells) {
+            cell.lanes_mut()[lane] = candidates;
+        }
+        self.owners[lane] = owner;
+        self.start(1 << lane);
+    }
+
+    /// At the end of a slice: hands branches put aside to idle lanes, so that the last puzzles use them all. False
+    /// when there are none.
+    #[inline(always)]
+    fn share(&mut self) -> bool {
+        let mut found = false;
+        for lane in bits(Self::ALL & !self.idle) {
+            let owner = self.owners[lane];
+            if self.idle != 0 && self.progress[owner as usize].aside != NOTHING {
+                self.take_aside(owner);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Puts a branch aside.
+    #[inline(always)]
+    fn put_aside(&mut self, index: usize, slot: usize) {
+        let group = &self.groups[index];
+        let progress = &mut self.progress[group.owners[slot] as usize];
+        let place = if self.shelf_free == NOTHING {
+            self.shelf.push(Aside { cells: [0; CELLS], next: NOTHING });
+            (self.shelf.len() - 1) as u32
+        } else {
+            self.shelf_free
+        };
+        let aside = &mut self.shelf[place as usize];
+        if self.shelf_free == place {
+            self.shelf_free = aside.next;
+        }
+        (aside.next, progress.aside) = (progress.aside, place);
+        for (to, from) in aside.cells.iter_mut().zip(&group.block.cells) {
+            *to = from.lanes()[slot];
+        }
+        aside.cells[usize::from(group.cells[slot])] &= !group.values[slot];
     }
 
     #[inline(always)]
@@ -311,12 +406,17 @@ impl<L: Lanes> Search<L> {
                 continue;
             }
             progress.nodes += 1;
-            progress.open += 1;
+            let nodes = progress.nodes;
             self.branches += 1;
             let cell = group.block.cells[usize::from(group.cells[slot])].lanes()[slot];
             group.values[slot] = cell & cell.wrapping_neg();
             group.first |= 1 << slot;
-            group.second |= 1 << slot;
+            if nodes > PATIENCE {
+                progress.active += 1;
+                group.second |= 1 << slot;
+            } else {
+                self.put_aside(index, slot);
+            }
         }
         if self.groups[index].first != 0 {
             self.ready.push(index);
@@ -332,7 +432,7 @@ impl<L: Lanes> Search<L> {
     fn finish(&mut self, full: u32, job: &mut Job<'_>) {
         let mut hurry = false;
         for lane in bits(full) {
-            hurry |= self.progress[self.owners[lane] as usize].open > 1;
+            hurry |= !self.progress[self.owners[lane] as usize].is_alone();
         }
         let mut left = full;
         if hurry {
@@ -354,7 +454,7 @@ impl<L: Lanes> Search<L> {
                 if verdict.solutions > 1 && job.witness.is_none() {
                     left &= !(1 << lane);
                 }
-                if enough && self.progress[owner as usize].open > 1 {
+                if enough && !self.progress[owner as usize].is_alone() {
                     self.end(owner, End::Complete, job);
                 } else {
                     self.close(owner);
@@ -415,14 +515,26 @@ impl<L: Lanes> Search<L> {
     #[inline(always)]
     fn close(&mut self, owner: u32) {
         let progress = &mut self.progress[owner as usize];
-        progress.open -= 1;
-        progress.done |= progress.open == 0;
+        progress.active -= 1;
+        if progress.active == 0 && !progress.done {
+            if progress.aside == NOTHING {
+                progress.done = true;
+            } else {
+                self.due.push(owner);
+            }
+        }
     }
 
     /// Ends a puzzle that may still have boards in lanes and groups.
     #[inline(always)]
     fn end(&mut self, owner: u32, end: End, job: &mut Job<'_>) {
-        self.progress[owner as usize].done = true;
+        let progress = &mut self.progress[owner as usize];
+        progress.done = true;
+        while progress.aside != NOTHING {
+            let index = progress.aside;
+            let aside = &mut self.shelf[index as usize];
+            (progress.aside, aside.next, self.shelf_free) = (aside.next, self.shelf_free, index);
+        }
         job.verdicts[owner as usize].end = end;
         for lane in 0..L::COUNT {
             self.idle |= u32::from(self.owners[lane] == owner) << lane;
