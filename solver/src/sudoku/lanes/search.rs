@@ -4,6 +4,10 @@ use super::block::Block;
 use super::branch::{self, NONE};
 use super::sweep::{SOLVED_SUM, solved, sweep};
 use super::vector::Lanes;
+#[cfg(not(target_arch = "x86_64"))]
+use super::vector::transposed_words;
+#[cfg(target_arch = "x86_64")]
+use super::x86::transposed_words;
 use crate::engine::Budget;
 use crate::sudoku::{Board, CELLS, End, Verdict};
 
@@ -46,6 +50,10 @@ pub(super) struct Search<L> {
     shelf_free: u32,
     /// Puzzles with nothing but branches put aside.
     due: Vec<u32>,
+    /// How common it was lately, among puzzles that needed branching, to reach the limit with branches left over. Such
+    /// puzzles want one branch after the other; for all the rest, who need every branch anyway, taking whole groups
+    /// of branches is cheaper than putting single boards aside. A moving average, kept from call to call.
+    plenty: u32,
     /// Solved boards whose answers are still to be read.
     finished: Group<L>,
     progress: Vec<Progress>,
@@ -110,12 +118,16 @@ struct Aside {
     next: u32,
 }
 
+/// First cells of runs of 8 that cover all 81; the last overlaps the one before.
+const EIGHTS: [usize; 11] = [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 73];
 /// The end of a list on the shelf.
 const NOTHING: u32 = u32::MAX;
-/// While a puzzle has had no more branchings than this, its second branches wait until the first ones are done, since
-/// a puzzle with several solutions shows enough of them along the way. Later the puzzle is likely a hard one that
-/// needs every branch anyway, and whole groups of branches are cheaper to take than one board at a time.
-const PATIENCE: u64 = 12;
+/// While a puzzle has had no more branchings than this, its second branches may wait until the first ones are done.
+/// Later it is likely a hard one that needs every branch.
+const PATIENCE: u64 = 16;
+/// `plenty` as of only puzzles that reach the limit, and the share from which on second branches wait.
+const PLENTY_MAX: u32 = 1 << 16;
+const PLENTY_MIN: u32 = PLENTY_MAX / 16;
 
 impl<L: Lanes> Search<L> {
     const ALL: u32 = u32::MAX >> (32 - L::COUNT);
@@ -137,6 +149,7 @@ impl<L: Lanes> Search<L> {
             shelf: Vec::new(),
             shelf_free: NOTHING,
             due: Vec::new(),
+            plenty: PLENTY_MAX,
             finished: Group::empty(),
             progress: Vec::new(),
             sweeps: 0,
@@ -218,8 +231,8 @@ impl<L: Lanes> Search<L> {
                     self.ready.pop();
                     self.spare.push(top);
                 }
-            } else if let Some(owner) = self.due.pop() {
-                self.take_aside(owner);
+            } else if self.due.len() >= L::COUNT {
+                self.bring_back();
             } else if self.fresh_left != 0 {
                 self.take_fresh();
             } else if self.fresh_first < job.boards.len() {
@@ -228,6 +241,8 @@ impl<L: Lanes> Search<L> {
                 self.fresh.load(&rest[..count]);
                 self.fresh_left = u32::MAX >> (32 - count);
                 self.fresh_first += count;
+            } else if !self.due.is_empty() {
+                self.bring_back();
             } else if self.groups[self.gathering].count * 4 >= L::COUNT
                 || (self.idle == Self::ALL && self.groups[self.gathering].count > 0)
             {
@@ -238,61 +253,101 @@ impl<L: Lanes> Search<L> {
         }
     }
 
-    /// Puts the newest branch put aside into an idle lane.
+    /// Makes a group of boards that were put aside, the newest of each puzzle that has nothing else.
     #[inline(always)]
-    fn take_aside(&mut self, owner: u32) {
-        let progress = &mut self.progress[owner as usize];
-        if progress.aside == NOTHING || progress.done {
+    fn bring_back(&mut self) {
+        let index = self.spare_group();
+        let group = &mut self.groups[index];
+        let mut places = [0; 32];
+        let mut count = 0;
+        while count < L::COUNT {
+            let Some(owner) = self.due.pop() else { break };
+            let progress = &mut self.progress[owner as usize];
+            if progress.aside == NOTHING || progress.done {
+                continue;
+            }
+            let place = progress.aside;
+            let aside = &mut self.shelf[place as usize];
+            progress.aside = aside.next;
+            progress.active += 1;
+            (aside.next, self.shelf_free) = (self.shelf_free, place);
+            places[count] = place as usize;
+            group.owners[count] = owner;
+            // The whole board is as it should be, so the branch repeats what its first cell has.
+            group.cells[count] = 0;
+            group.values[count] = aside.cells[0];
+            count += 1;
+        }
+        if count == 0 {
+            self.spare.push(index);
             return;
         }
-        let index = progress.aside;
-        let aside = &mut self.shelf[index as usize];
-        progress.aside = aside.next;
-        progress.active += 1;
-        (aside.next, self.shelf_free) = (self.shelf_free, index);
-        let lane = self.idle.trailing_zeros() as usize;
-        for (cell, &candidates) in self.live.cells.iter_mut().zip(&aside.cells) {
-            cell.lanes_mut()[lane] = candidates;
+        for eight in 0..count.div_ceil(8) {
+            for tile in EIGHTS {
+                let mut rows = [[0; 8]; 8];
+                for (row, &place) in rows.iter_mut().zip(&places[eight * 8..eight * 8 + 8]) {
+                    row.copy_from_slice(&self.shelf[place].cells[tile..tile + 8]);
+                }
+                for (cell, column) in group.block.cells[tile..tile + 8].iter_mut().zip(transposed_words(&rows)) {
+                    cell.lanes_mut()[eight * 8..eight * 8 + 8].copy_from_slice(&column);
+                }
+            }
         }
-        self.owners[lane] = owner;
-        self.start(1 << lane);
+        group.first = u32::MAX >> (32 - count);
+        group.second = 0;
+        self.ready.push(index);
     }
 
-    /// At the end of a slice: hands branches put aside to idle lanes, so that the last puzzles use them all. False
+    /// At the end of a slice: lets branches put aside come back early, so that the last puzzles use all lanes. False
     /// when there are none.
     #[inline(always)]
     fn share(&mut self) -> bool {
-        let mut found = false;
+        let mut wanted = self.idle.count_ones();
         for lane in bits(Self::ALL & !self.idle) {
             let owner = self.owners[lane];
-            if self.idle != 0 && self.progress[owner as usize].aside != NOTHING {
-                self.take_aside(owner);
-                found = true;
+            if wanted > 0 && self.progress[owner as usize].aside != NOTHING {
+                self.due.push(owner);
+                wanted -= 1;
             }
         }
-        found
+        !self.due.is_empty()
     }
 
-    /// Puts a branch aside.
+    /// Puts the second branches of some boards of a group aside.
     #[inline(always)]
-    fn put_aside(&mut self, index: usize, slot: usize) {
+    fn put_aside(&mut self, index: usize, slots: u32) {
         let group = &self.groups[index];
-        let progress = &mut self.progress[group.owners[slot] as usize];
-        let place = if self.shelf_free == NOTHING {
-            self.shelf.push(Aside { cells: [0; CELLS], next: NOTHING });
-            (self.shelf.len() - 1) as u32
-        } else {
-            self.shelf_free
-        };
-        let aside = &mut self.shelf[place as usize];
-        if self.shelf_free == place {
-            self.shelf_free = aside.next;
+        let mut places = [0; 32];
+        for slot in bits(slots) {
+            if self.shelf_free == NOTHING {
+                self.shelf_free = self.shelf.len() as u32;
+                self.shelf.push(Aside { cells: [0; CELLS], next: NOTHING });
+            }
+            let place = self.shelf_free;
+            let progress = &mut self.progress[group.owners[slot] as usize];
+            let aside = &mut self.shelf[place as usize];
+            (self.shelf_free, aside.next, progress.aside) = (aside.next, progress.aside, place);
+            places[slot] = place as usize;
         }
-        (aside.next, progress.aside) = (progress.aside, place);
-        for (to, from) in aside.cells.iter_mut().zip(&group.block.cells) {
-            *to = from.lanes()[slot];
+        for eight in 0..L::COUNT / 8 {
+            let here = slots >> (eight * 8) & 0xFF;
+            if here == 0 {
+                continue;
+            }
+            for tile in EIGHTS {
+                let mut rows = [[0; 8]; 8];
+                for (row, cell) in rows.iter_mut().zip(&group.block.cells[tile..tile + 8]) {
+                    row.copy_from_slice(&cell.lanes()[eight * 8..eight * 8 + 8]);
+                }
+                let columns = transposed_words(&rows);
+                for i in bits(here) {
+                    self.shelf[places[eight * 8 + i]].cells[tile..tile + 8].copy_from_slice(&columns[i]);
+                }
+            }
         }
-        aside.cells[usize::from(group.cells[slot])] &= !group.values[slot];
+        for slot in bits(slots) {
+            self.shelf[places[slot]].cells[usize::from(group.cells[slot])] &= !group.values[slot];
+        }
     }
 
     #[inline(always)]
@@ -390,6 +445,7 @@ impl<L: Lanes> Search<L> {
         let group = &mut self.groups[index];
         branch::choose(&group.block, &mut group.cells);
         (group.first, group.second) = (0, 0);
+        let mut aside = 0;
         for slot in 0..group.count {
             let group = &mut self.groups[index];
             let owner = group.owners[slot];
@@ -411,13 +467,14 @@ impl<L: Lanes> Search<L> {
             let cell = group.block.cells[usize::from(group.cells[slot])].lanes()[slot];
             group.values[slot] = cell & cell.wrapping_neg();
             group.first |= 1 << slot;
-            if nodes > PATIENCE {
+            if nodes > PATIENCE || self.plenty < PLENTY_MIN {
                 progress.active += 1;
                 group.second |= 1 << slot;
             } else {
-                self.put_aside(index, slot);
+                aside |= 1 << slot;
             }
         }
+        self.put_aside(index, aside);
         if self.groups[index].first != 0 {
             self.ready.push(index);
         } else {
@@ -455,6 +512,7 @@ impl<L: Lanes> Search<L> {
                     left &= !(1 << lane);
                 }
                 if enough && !self.progress[owner as usize].is_alone() {
+                    self.plenty += (PLENTY_MAX - self.plenty) / 64;
                     self.end(owner, End::Complete, job);
                 } else {
                     self.close(owner);
@@ -519,6 +577,9 @@ impl<L: Lanes> Search<L> {
         if progress.active == 0 && !progress.done {
             if progress.aside == NOTHING {
                 progress.done = true;
+                if progress.nodes > 0 {
+                    self.plenty -= self.plenty / 64;
+                }
             } else {
                 self.due.push(owner);
             }

@@ -288,3 +288,16 @@ impl Lanes for Plain {
         &mut self.0
     }
 }
+
+/// Rows for columns.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline(always)]
+pub(super) fn transposed_words(words: &[[u16; 8]; 8]) -> [[u16; 8]; 8] {
+    let mut out = [[0; 8]; 8];
+    for (i, row) in words.iter().enumerate() {
+        for (j, &word) in row.iter().enumerate() {
+            out[j][i] = word;
+        }
+    }
+    out
+}

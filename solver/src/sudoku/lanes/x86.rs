@@ -597,3 +597,24 @@ impl Lanes for Sse41 {
     views!(8);
     transposition!(__m128i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
 }
+
+/// Rows for columns: three steps of interleaving. SSE2 belongs to the baseline of x86-64.
+#[inline(always)]
+pub(super) fn transposed_words(words: &[[u16; 8]; 8]) -> [[u16; 8]; 8] {
+    let mut now = [simd!(_mm_setzero_si128()); 8];
+    for (to, from) in now.iter_mut().zip(words) {
+        *to = simd!(_mm_loadu_si128(from.as_ptr().cast()));
+    }
+    for _ in 0..3 {
+        let before = now;
+        for i in 0..4 {
+            now[2 * i] = simd!(_mm_unpacklo_epi16(before[i], before[i + 4]));
+            now[2 * i + 1] = simd!(_mm_unpackhi_epi16(before[i], before[i + 4]));
+        }
+    }
+    let mut out = [[0; 8]; 8];
+    for (to, from) in out.iter_mut().zip(now) {
+        simd!(_mm_storeu_si128(to.as_mut_ptr().cast(), from));
+    }
+    out
+}
