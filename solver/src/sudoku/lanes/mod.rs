@@ -1,9 +1,9 @@
 //! The lane engine: many boards side by side, one in each lane of the processor's vectors.
 
-#![allow(unsafe_code, reason = "vector instructions")]
-
 mod block;
 mod branch;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod search;
 mod sweep;
 mod vector;

@@ -125,6 +125,9 @@ const NOTHING: u32 = u32::MAX;
 /// While a puzzle has had no more branchings than this, its second branches may wait until the first ones are done.
 /// Later it is likely a hard one that needs every branch.
 const PATIENCE: u64 = 16;
+/// Groups with open branches from which on every second branch is put aside, whatever the puzzle: it bounds memory
+/// (5 KiB a group and 160 bytes a board put aside, of which a puzzle has no more than cells).
+const READY_MAX: usize = 64;
 /// `plenty` as of only puzzles that reach the limit, and the share from which on second branches wait.
 const PLENTY_MAX: u32 = 1 << 16;
 const PLENTY_MIN: u32 = PLENTY_MAX / 16;
@@ -467,7 +470,8 @@ impl<L: Lanes> Search<L> {
             let cell = group.block.cells[usize::from(group.cells[slot])].lanes()[slot];
             group.values[slot] = cell & cell.wrapping_neg();
             group.first |= 1 << slot;
-            if nodes > PATIENCE || self.plenty < PLENTY_MIN {
+            let all_at_once = nodes > PATIENCE || self.plenty < PLENTY_MIN;
+            if all_at_once && self.ready.len() < READY_MAX {
                 progress.active += 1;
                 group.second |= 1 << slot;
             } else {

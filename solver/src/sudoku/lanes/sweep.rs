@@ -89,9 +89,12 @@ fn pass<L: Lanes, const LINE: usize, const STEP: usize, const SUM: bool>(
     for line in 0..3 {
         for unit in 0..3 {
             let (l1, l2, u1, u2) = ((line + 1) % 3, (line + 2) % 3, (unit + 1) % 3, (unit + 2) % 3);
-            let in_line = |u: usize| once[line][u].and_neither(once[l1][u], once[l2][u]);
-            let in_box = |l: usize| once[l][unit].and_neither(once[l][u1], once[l][u2]);
-            locked[line][unit] = in_line(u1).or3(in_line(u2), in_box(l1)).or(in_box(l2));
+            // The boxes beside this mini-line that have a value in this line only; the lines, in this box only.
+            let beside1 = once[line][u1].and_neither(once[l1][u1], once[l2][u1]);
+            let beside2 = once[line][u2].and_neither(once[l1][u2], once[l2][u2]);
+            let below1 = once[l1][unit].and_neither(once[l1][u1], once[l1][u2]);
+            let below2 = once[l2][unit].and_neither(once[l2][u1], once[l2][u2]);
+            locked[line][unit] = beside1.or3(beside2, below1).or(below2);
         }
     }
     for line in 0..3 {

@@ -18,7 +18,6 @@ pub(super) trait Lanes: Copy {
     fn splat(value: u16) -> Self;
     fn and(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
-    fn xor(self, other: Self) -> Self;
     /// `self & !other`.
     fn and_not(self, other: Self) -> Self;
     /// Wraps around.
@@ -74,11 +73,6 @@ pub(super) trait Lanes: Copy {
     fn majority(self, b: Self, c: Self) -> Self {
         self.and(b).or(self.or(b).and(c))
     }
-    /// Bits set in one or three of three.
-    #[inline(always)]
-    fn xor3(self, b: Self, c: Self) -> Self {
-        self.xor(b).xor(c)
-    }
     #[inline(always)]
     fn and3(self, b: Self, c: Self) -> Self {
         self.and(b).and(c)
@@ -98,34 +92,29 @@ pub(super) trait Lanes: Copy {
     fn or_both(self, b: Self, c: Self) -> Self {
         self.or(b.and(c))
     }
-    /// `self | (b & !c)`.
-    #[inline(always)]
-    fn or_but(self, b: Self, c: Self) -> Self {
-        self.or(b.and_not(c))
-    }
 }
 
-/// Sixteen lanes as an array: the twin that every other width is tested against, and the last resort. Loops over the
+/// Lanes in an array: the twin that every other width is tested against, and the last resort. Loops over the
 /// whole array are what compilers vectorise best.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
-pub(super) struct Plain([u16; 16]);
+pub(super) struct Plain<const N: usize>(pub(super) [u16; N]);
 
-impl Plain {
+impl<const N: usize> Plain<N> {
     #[inline(always)]
     fn zip(self, other: Self, f: impl Fn(u16, u16) -> u16) -> Self {
-        let mut out = self.0;
-        for (a, b) in out.iter_mut().zip(other.0) {
-            *a = f(*a, b);
+        let mut out = [0; N];
+        for i in 0..N {
+            out[i] = f(self.0[i], other.0[i]);
         }
         Self(out)
     }
 
     #[inline(always)]
     fn map(self, f: impl Fn(u16) -> u16) -> Self {
-        let mut out = self.0;
-        for a in &mut out {
-            *a = f(*a);
+        let mut out = [0; N];
+        for i in 0..N {
+            out[i] = f(self.0[i]);
         }
         Self(out)
     }
@@ -135,14 +124,14 @@ const fn all_if(condition: bool) -> u16 {
     if condition { u16::MAX } else { 0 }
 }
 
-impl Lanes for Plain {
-    const COUNT: usize = 16;
-    type Mask = Plain;
-    type Order = [u8; 16];
+impl<const N: usize> Lanes for Plain<N> {
+    const COUNT: usize = N;
+    type Mask = Plain<N>;
+    type Order = [u8; N];
 
     #[inline(always)]
     fn splat(value: u16) -> Self {
-        Self([value; 16])
+        Self([value; N])
     }
     #[inline(always)]
     fn and(self, other: Self) -> Self {
@@ -151,10 +140,6 @@ impl Lanes for Plain {
     #[inline(always)]
     fn or(self, other: Self) -> Self {
         self.zip(other, |a, b| a | b)
-    }
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        self.zip(other, |a, b| a ^ b)
     }
     #[inline(always)]
     fn and_not(self, other: Self) -> Self {
@@ -227,37 +212,37 @@ impl Lanes for Plain {
         self.map(|a| a.count_ones() as u16)
     }
     #[inline(always)]
-    fn mask(bits: u32) -> Plain {
-        let mut out = [0; 16];
+    fn mask(bits: u32) -> Plain<N> {
+        let mut out = [0; N];
         for (i, lane) in out.iter_mut().enumerate() {
             *lane = all_if(bits >> i & 1 == 1);
         }
         Self(out)
     }
     #[inline(always)]
-    fn blend(self, mask: Plain, other: Self) -> Self {
+    fn blend(self, mask: Plain<N>, other: Self) -> Self {
         self.and_not(mask).or(other.and(mask))
     }
     #[inline(always)]
-    fn order(order: &[u8; 32]) -> [u8; 16] {
-        let mut out = [0; 16];
+    fn order(order: &[u8; 32]) -> [u8; N] {
+        let mut out = [0; N];
         for (to, from) in out.iter_mut().zip(order) {
-            *to = from % 16;
+            *to = from % N as u8;
         }
         out
     }
     #[inline(always)]
-    fn permute(self, order: [u8; 16]) -> Self {
-        let mut out = [0; 16];
+    fn permute(self, order: [u8; N]) -> Self {
+        let mut out = [0; N];
         for (lane, from) in out.iter_mut().zip(order) {
-            *lane = self.0[usize::from(from % 16)];
+            *lane = self.0[usize::from(from) % N];
         }
         Self(out)
     }
     #[inline(always)]
     fn from_values(values: &[u8; 32]) -> Self {
         const CANDIDATES: [u16; 16] = [511, 1, 2, 4, 8, 16, 32, 64, 128, 256, 0, 0, 0, 0, 0, 0];
-        let mut out = [0; 16];
+        let mut out = [0; N];
         for (lane, value) in out.iter_mut().zip(values) {
             *lane = CANDIDATES[usize::from(value % 16)];
         }

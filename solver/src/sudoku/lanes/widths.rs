@@ -1,5 +1,9 @@
 //! Which widths there are, and the one place that starts code for an instruction set after looking for it.
 
+#![allow(unsafe_code, reason = "code for an instruction set is unsafe to start")]
+
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
 use super::search::{Job, Search};
 use super::vector::Plain;
 #[cfg(target_arch = "x86_64")]
@@ -44,6 +48,9 @@ impl Width {
                 widths.push(Width::Sse41);
             }
         }
+        if cfg!(target_arch = "aarch64") {
+            widths.push(Width::Neon);
+        }
         widths.push(Width::Plain);
         widths
     }
@@ -64,12 +71,14 @@ pub(super) fn engine(width: Width) -> Box<dyn Engine> {
         Width::Avx2 => avx2::engine(),
         #[cfg(target_arch = "x86_64")]
         Width::Sse41 => sse41::engine(),
+        #[cfg(target_arch = "aarch64")]
+        Width::Neon => neon::engine(),
         _ => plain::engine(),
     }
 }
 
 macro_rules! width {
-    ($module:ident, $lanes:ident $(, $features:literal)?) => {
+    ($module:ident, $lanes:ty $(, $features:literal)?) => {
         mod $module {
             use super::*;
 
@@ -112,4 +121,6 @@ width!(avx512, Avx512, "avx512f,avx512bw,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt");
 width!(avx2, Avx2, "avx2,bmi1,bmi2,lzcnt,popcnt");
 #[cfg(target_arch = "x86_64")]
 width!(sse41, Sse41, "sse4.1");
-width!(plain, Plain);
+#[cfg(target_arch = "aarch64")]
+width!(neon, Neon);
+width!(plain, Plain<16>);

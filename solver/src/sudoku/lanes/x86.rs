@@ -122,10 +122,6 @@ impl Lanes for Avx512 {
         Self(simd!(_mm512_or_si512(self.0, other.0)))
     }
     #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(simd!(_mm512_xor_si512(self.0, other.0)))
-    }
-    #[inline(always)]
     fn and_not(self, other: Self) -> Self {
         Self(simd!(_mm512_andnot_si512(other.0, self.0)))
     }
@@ -241,12 +237,10 @@ impl Lanes for Avx512 {
 
     ternary!(or3, 0xF0 | 0xCC | 0xAA);
     ternary!(majority, 0xF0 & 0xCC | (0xF0 | 0xCC) & 0xAA);
-    ternary!(xor3, 0xF0 ^ 0xCC ^ 0xAA);
     ternary!(and3, 0xF0 & 0xCC & 0xAA);
     ternary!(and_neither, 0xF0 & !(0xCC | 0xAA));
     ternary!(and_not_unless, 0xF0 & !(0xCC & !0xAA));
     ternary!(or_both, 0xF0 | 0xCC & 0xAA);
-    ternary!(or_but, 0xF0 | 0xCC & !0xAA);
 }
 
 /// 16 lanes: AVX2.
@@ -271,10 +265,6 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn or(self, other: Self) -> Self {
         Self(simd!(_mm256_or_si256(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(simd!(_mm256_xor_si256(self.0, other.0)))
     }
     #[inline(always)]
     fn and_not(self, other: Self) -> Self {
@@ -456,10 +446,6 @@ impl Lanes for Sse41 {
     #[inline(always)]
     fn or(self, other: Self) -> Self {
         Self(simd!(_mm_or_si128(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(simd!(_mm_xor_si128(self.0, other.0)))
     }
     #[inline(always)]
     fn and_not(self, other: Self) -> Self {
