@@ -286,10 +286,14 @@ impl<L: Lanes> Search<L> {
             return;
         }
         for eight in 0..count.div_ceil(8) {
+            let mut boards = [[0; CELLS]; 8];
+            for (board, &place) in boards.iter_mut().zip(&places[eight * 8..eight * 8 + 8]) {
+                *board = self.shelf[place].cells;
+            }
             for tile in EIGHTS {
                 let mut rows = [[0; 8]; 8];
-                for (row, &place) in rows.iter_mut().zip(&places[eight * 8..eight * 8 + 8]) {
-                    row.copy_from_slice(&self.shelf[place].cells[tile..tile + 8]);
+                for (row, board) in rows.iter_mut().zip(&boards) {
+                    row.copy_from_slice(&board[tile..tile + 8]);
                 }
                 for (cell, column) in group.block.cells[tile..tile + 8].iter_mut().zip(transposed_words(&rows)) {
                     cell.lanes_mut()[eight * 8..eight * 8 + 8].copy_from_slice(&column);
@@ -337,15 +341,18 @@ impl<L: Lanes> Search<L> {
             if here == 0 {
                 continue;
             }
+            let mut boards = [[0; CELLS]; 8];
             for tile in EIGHTS {
                 let mut rows = [[0; 8]; 8];
                 for (row, cell) in rows.iter_mut().zip(&group.block.cells[tile..tile + 8]) {
                     row.copy_from_slice(&cell.lanes()[eight * 8..eight * 8 + 8]);
                 }
-                let columns = transposed_words(&rows);
-                for i in bits(here) {
-                    self.shelf[places[eight * 8 + i]].cells[tile..tile + 8].copy_from_slice(&columns[i]);
+                for (board, column) in boards.iter_mut().zip(transposed_words(&rows)) {
+                    board[tile..tile + 8].copy_from_slice(&column);
                 }
+            }
+            for i in bits(here) {
+                self.shelf[places[eight * 8 + i]].cells = boards[i];
             }
         }
         for slot in bits(slots) {
