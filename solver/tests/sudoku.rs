@@ -58,7 +58,11 @@ fn same_counts(engine: &str, boards: &[Board], found: &[Verdict], expected: &[Ve
     assert_eq!(found.len(), boards.len(), "{engine}");
     for ((board, found), expected) in boards.iter().zip(found).zip(expected) {
         assert_eq!((found.solutions, found.end), (expected.solutions, End::Complete), "{engine}: {board:?}");
-        assert_eq!(found.solutions > 0, is_solution(board.cells(), &found.solution, 3), "{engine}: {board:?}");
+        assert_eq!(
+            found.solutions > 0,
+            is_solution(board.cells(), &found.solution, 3),
+            "{engine}: {board:?}"
+        );
     }
 }
 

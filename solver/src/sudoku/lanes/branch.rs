@@ -98,8 +98,7 @@ fn add_scores<L: Lanes>(bytes: &[L; CELLS], weights: &[L; CELLS], scores: &mut [
             let [x, y, z] = part[row];
             let whole = x.add_bytes(y).add_bytes(z);
             for stack in 0..3 {
-                across[band][row * 3 + stack] =
-                    whole.add_bytes(boxes[stack]).sub_bytes(part[row][stack]);
+                across[band][row * 3 + stack] = whole.add_bytes(boxes[stack]).sub_bytes(part[row][stack]);
             }
         }
     }

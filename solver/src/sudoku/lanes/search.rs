@@ -1,5 +1,6 @@
 //! The search around the sweep: which board is in which lane, which boards wait, and what became of each puzzle.
 
+use super::Work;
 use super::block::Block;
 use super::branch::{self, NONE};
 use super::sweep::{SOLVED_SUM, solved, sweep};
@@ -19,9 +20,11 @@ pub(super) struct Job<'a> {
     pub(super) budget: &'a Budget<'a>,
     /// One for each board, as of nothing found.
     pub(super) verdicts: &'a mut [Verdict],
-    /// Is given every solution, with the index of its board.
-    pub(super) witness: Option<&'a mut dyn FnMut(usize, &[u8; CELLS])>,
+    pub(super) witness: Option<Witness<'a>>,
 }
+
+/// Is given every solution, with the index of its board.
+pub(super) type Witness<'a> = &'a mut (dyn FnMut(usize, &[u8; CELLS]) + 'a);
 
 /// All lanes, and all boards that wait. Its memory is kept between calls.
 pub(super) struct Search<L> {
@@ -57,9 +60,7 @@ pub(super) struct Search<L> {
     /// Solved boards whose answers are still to be read.
     finished: Group<L>,
     progress: Vec<Progress>,
-    pub(super) sweeps: u64,
-    pub(super) lane_sweeps: u64,
-    pub(super) branches: u64,
+    pub(super) work: Work,
 }
 
 /// Boards at a branching point. They gather here until all lanes are taken, so that the branching cells can be chosen
@@ -155,9 +156,7 @@ impl<L: Lanes> Search<L> {
             plenty: PLENTY_MAX,
             finished: Group::empty(),
             progress: Vec::new(),
-            sweeps: 0,
-            lane_sweeps: 0,
-            branches: 0,
+            work: Work::default(),
         }
     }
 
@@ -177,8 +176,8 @@ impl<L: Lanes> Search<L> {
                 return;
             }
             let seen = sweep(&mut self.live.cells);
-            self.sweeps += 1;
-            self.lane_sweeps += u64::from(busy.count_ones());
+            self.work.sweeps += 1;
+            self.work.lane_sweeps += u64::from(busy.count_ones());
             let dead = seen.dead() & busy;
             let mut still = seen.sum.equal(self.sums) & busy & !dead;
             let full = seen.sum.equal(L::splat(SOLVED_SUM)) & busy & !dead;
@@ -295,7 +294,9 @@ impl<L: Lanes> Search<L> {
                 for (row, board) in rows.iter_mut().zip(&boards) {
                     row.copy_from_slice(&board[tile..tile + 8]);
                 }
-                for (cell, column) in group.block.cells[tile..tile + 8].iter_mut().zip(transposed_words(&rows)) {
+                for (cell, column) in
+                    group.block.cells[tile..tile + 8].iter_mut().zip(transposed_words(&rows))
+                {
                     cell.lanes_mut()[eight * 8..eight * 8 + 8].copy_from_slice(&column);
                 }
             }
@@ -418,7 +419,8 @@ impl<L: Lanes> Search<L> {
             let cell = usize::from(group.cells[slot]);
             let value = group.values[slot];
             let now = &mut self.live.cells[cell].lanes_mut()[lane];
-            *now = if second >> lane & 1 == 1 { group.block.cells[cell].lanes()[slot] & !value } else { value };
+            *now =
+                if second >> lane & 1 == 1 { group.block.cells[cell].lanes()[slot] & !value } else { value };
         }
         self.start(taken);
     }
@@ -473,7 +475,7 @@ impl<L: Lanes> Search<L> {
             }
             progress.nodes += 1;
             let nodes = progress.nodes;
-            self.branches += 1;
+            self.work.branchings += 1;
             let cell = group.block.cells[usize::from(group.cells[slot])].lanes()[slot];
             group.values[slot] = cell & cell.wrapping_neg();
             group.first |= 1 << slot;

@@ -257,9 +257,11 @@ impl<const N: usize> Lanes for Plain<N> {
     #[inline(always)]
     fn transposed(bytes: &[[u8; 32]; 16]) -> [[u8; 32]; 16] {
         let mut out = [[0; 32]; 16];
-        for (i, row) in bytes.iter().enumerate() {
-            for (j, &byte) in row[..16].iter().enumerate() {
-                out[j][i] = byte;
+        for half in 0..N.div_ceil(16) {
+            for i in 0..16 {
+                for j in 0..16 {
+                    out[j][half * 16 + i] = bytes[i][half * 16 + j];
+                }
             }
         }
         out
@@ -285,4 +287,123 @@ pub(super) fn transposed_words(words: &[[u16; 8]; 8]) -> [[u16; 8]; 8] {
         }
     }
     out
+}
+
+/// Holds every operation of a width against plain arrays of as many lanes.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fixed sequence without structure.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u16 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 48) as u16
+        }
+
+        /// Candidates of all sorts: none, one, few, many.
+        fn candidates(&mut self) -> u16 {
+            let kind = self.next() % 4;
+            match kind {
+                0 => 1 << (self.next() % 9),
+                1 => self.next() & self.next() & 511,
+                2 => 0,
+                _ => self.next() & 511,
+            }
+        }
+    }
+
+    fn filled<L: Lanes>(values: &[u16; 32]) -> L {
+        let mut vector = L::splat(0);
+        vector.lanes_mut().copy_from_slice(&values[..L::COUNT]);
+        vector
+    }
+
+    fn check<L: Lanes, const N: usize>() {
+        assert_eq!(L::COUNT, N);
+        let mut random = Random(7);
+        for _ in 0..2000 {
+            let inputs: [[u16; 32]; 3] =
+                std::array::from_fn(|_| std::array::from_fn(|_| random.candidates()));
+            let [a, b, c] = inputs.map(|values| filled::<L>(&values));
+            let [x, y, z] = inputs.map(|values| filled::<Plain<N>>(&values));
+            let words: [u16; 32] = std::array::from_fn(|_| random.next());
+            let (w, v) = (filled::<L>(&words), filled::<Plain<N>>(&words));
+            let same = |name: &str, found: L, expected: Plain<N>| {
+                assert_eq!(found.lanes(), expected.lanes(), "{name} of {inputs:?}");
+            };
+            same("splat", L::splat(words[0]), Plain::splat(words[0]));
+            same("and", a.and(b), x.and(y));
+            same("or", a.or(b), x.or(y));
+            same("and_not", a.and_not(b), x.and_not(y));
+            same("add", w.add(a), v.add(x));
+            same("min", w.min(a), v.min(x));
+            same("max", w.max(a), v.max(x));
+            same("shift_left", a.shift_left::<6>(), x.shift_left::<6>());
+            same("sum_bytes", a.sum_bytes(), x.sum_bytes());
+            same("is_zero", a.is_zero(), x.is_zero());
+            same("min_bytes", w.min_bytes(a), v.min_bytes(x));
+            same("add_bytes", w.add_bytes(a), v.add_bytes(x));
+            same("sub_bytes", w.sub_bytes(a), v.sub_bytes(x));
+            let bits = 0x0801;
+            let found = w.add_bytes_where(a, L::splat(bits), b);
+            same("add_bytes_where", found, v.add_bytes_where(x, Plain::splat(bits), y));
+            same("single", a.single(), x.single());
+            same("prefer", a.prefer(b), x.prefer(y));
+            same("count_ones", a.count_ones(), x.count_ones());
+            let table = std::array::from_fn(|i| words[i]);
+            same("lookup", a.count_ones().lookup(&table), x.count_ones().lookup(&table));
+            same("or3", a.or3(b, c), x.or3(y, z));
+            same("majority", a.majority(b, c), x.majority(y, z));
+            same("and3", a.and3(b, c), x.and3(y, z));
+            same("and_neither", a.and_neither(b, c), x.and_neither(y, z));
+            same("and_not_unless", a.and_not_unless(b, c), x.and_not_unless(y, z));
+            same("or_both", a.or_both(b, c), x.or_both(y, z));
+            assert_eq!(a.equal(b), x.equal(y));
+            let lanes = u32::from(words[0]) << 16 | u32::from(words[1]);
+            same("blend", a.blend(L::mask(lanes), b), x.blend(Plain::<N>::mask(lanes), y));
+            let order = words.map(|word| (word % N as u16) as u8);
+            same("permute", a.permute(L::order(&order)), x.permute(Plain::<N>::order(&order)));
+            let values = words.map(|word| (word % 10) as u8);
+            same("from_values", L::from_values(&values), Plain::from_values(&values));
+            let [mut found, mut expected] = [[0; 32]; 2];
+            let one = words.map(|word| 1 << (word % 9));
+            filled::<L>(&one).to_values(&mut found);
+            filled::<Plain<N>>(&one).to_values(&mut expected);
+            assert_eq!(found[..N], expected[..N]);
+            let bytes = std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u8));
+            let (found, expected) = (L::transposed(&bytes), Plain::<N>::transposed(&bytes));
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(found[..N.max(16)], expected[..N.max(16)]);
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_do_as_plain_arrays_do() {
+        use crate::sudoku::Width;
+        for width in Width::available() {
+            match width {
+                #[cfg(target_arch = "x86_64")]
+                Width::Avx512 => check::<super::super::x86::Avx512, 32>(),
+                #[cfg(target_arch = "x86_64")]
+                Width::Avx2 => check::<super::super::x86::Avx2, 16>(),
+                #[cfg(target_arch = "x86_64")]
+                Width::Sse41 => check::<super::super::x86::Sse41, 8>(),
+                #[cfg(target_arch = "aarch64")]
+                Width::Neon => check::<super::super::neon::Neon, 8>(),
+                _ => check::<Plain<16>, 16>(),
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn words_are_transposed_alike() {
+        let mut random = Random(1);
+        let words = std::array::from_fn(|_| std::array::from_fn(|_| random.next()));
+        assert_eq!(super::super::x86::transposed_words(&words), transposed_words(&words));
+    }
 }

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "code for an instruction set is unsafe to start")]
 
+use super::Work;
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
 use super::search::{Job, Search};
@@ -59,7 +60,7 @@ impl Width {
 /// A search of one width behind a door that all widths share.
 pub(super) trait Engine: Send {
     fn run(&mut self, job: &mut Job<'_>);
-    fn work(&self) -> (u64, u64, u64);
+    fn work(&self) -> Work;
 }
 
 /// Makes an engine of an available width.
@@ -107,8 +108,8 @@ macro_rules! width {
                     }
                 }
 
-                fn work(&self) -> (u64, u64, u64) {
-                    (self.sweeps, self.lane_sweeps, self.branches)
+                fn work(&self) -> Work {
+                    self.work
                 }
             }
         }

@@ -219,7 +219,8 @@ impl Lanes for Avx512 {
     fn from_values(values: &[u8; 32]) -> Self {
         simd!({
             let values = _mm512_cvtepu8_epi16(_mm256_loadu_si256(values.as_ptr().cast()));
-            let shifted = _mm512_sllv_epi16(_mm512_set1_epi16(1), _mm512_add_epi16(values, _mm512_set1_epi16(-1)));
+            let shifted =
+                _mm512_sllv_epi16(_mm512_set1_epi16(1), _mm512_add_epi16(values, _mm512_set1_epi16(-1)));
             let blank = _mm512_testn_epi16_mask(values, values);
             Self(_mm512_mask_mov_epi16(shifted, blank, _mm512_set1_epi16(511)))
         })
@@ -233,7 +234,13 @@ impl Lanes for Avx512 {
         })
     }
     views!(32);
-    transposition!(__m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_unpacklo_epi8, _mm256_unpackhi_epi8);
+    transposition!(
+        __m256i,
+        _mm256_loadu_si256,
+        _mm256_storeu_si256,
+        _mm256_unpacklo_epi8,
+        _mm256_unpackhi_epi8
+    );
 
     ternary!(or3, 0xF0 | 0xCC | 0xAA);
     ternary!(majority, 0xF0 & 0xCC | (0xF0 | 0xCC) & 0xAA);
@@ -298,7 +305,8 @@ impl Lanes for Avx2 {
     fn lookup(self, table: &[u16; 16]) -> Self {
         simd!({
             // From entries to a table of lower and one of upper bytes.
-            let (first, rest) = (_mm_loadu_si128(table.as_ptr().cast()), _mm_loadu_si128(table[8..].as_ptr().cast()));
+            let (first, rest) =
+                (_mm_loadu_si128(table.as_ptr().cast()), _mm_loadu_si128(table[8..].as_ptr().cast()));
             let byte = _mm_set1_epi16(255);
             let low = _mm_packus_epi16(_mm_and_si128(first, byte), _mm_and_si128(rest, byte));
             let high = _mm_packus_epi16(_mm_srli_epi16::<8>(first), _mm_srli_epi16::<8>(rest));
@@ -479,7 +487,8 @@ impl Lanes for Sse41 {
     fn lookup(self, table: &[u16; 16]) -> Self {
         simd!({
             // From entries to a table of lower and one of upper bytes.
-            let (first, rest) = (_mm_loadu_si128(table.as_ptr().cast()), _mm_loadu_si128(table[8..].as_ptr().cast()));
+            let (first, rest) =
+                (_mm_loadu_si128(table.as_ptr().cast()), _mm_loadu_si128(table[8..].as_ptr().cast()));
             let byte = _mm_set1_epi16(255);
             let low = _mm_packus_epi16(_mm_and_si128(first, byte), _mm_and_si128(rest, byte));
             let high = _mm_packus_epi16(_mm_srli_epi16::<8>(first), _mm_srli_epi16::<8>(rest));
