@@ -7,6 +7,7 @@ use std::io::Write;
 
 use crate::engine::{Budget, Engine, rejection};
 use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes};
+use crate::sudoku::verify::is_solution_line;
 use crate::sudoku::{Bitmask, Board, CELLS, End, ExactCover, Grid, LaneEngine, Verdict, board, is_solution};
 
 /// What is asked about each board.
@@ -158,8 +159,8 @@ fn solves(puzzle: &[u8], answer: &[u8]) -> bool {
     if puzzle.len() != answer.len() {
         return false;
     }
-    if let (Some(puzzle), Some(answer)) = (Board::from_line(puzzle), Board::from_line(answer)) {
-        return is_solution(puzzle.cells(), answer.cells(), 3);
+    if let (Ok(puzzle), Ok(answer)) = (puzzle.try_into(), answer.try_into()) {
+        return is_solution_line(puzzle, answer);
     }
     let is_canonical = !answer.iter().any(u8::is_ascii_lowercase);
     match (read(puzzle), read(answer)) {
