@@ -29,14 +29,16 @@ impl<L: Lanes> Block<L> {
     pub(super) fn load(&mut self, boards: &[Board]) {
         const BLANK: Board = Board::BLANK;
         for tile in TILES {
-            let mut columns = [[0; 32]; 16];
-            for (i, column) in columns.iter_mut().enumerate() {
-                for half in 0..L::COUNT.div_ceil(16) {
+            let mut squares = [[&[0; 16]; 16]; 2];
+            for (half, square) in squares[..L::COUNT.div_ceil(16)].iter_mut().enumerate() {
+                for (i, row) in square.iter_mut().enumerate() {
                     let board = boards.get(half * 16 + i).unwrap_or(&BLANK);
-                    column[half * 16..half * 16 + 16].copy_from_slice(&board.cells()[tile..tile + 16]);
+                    if let Some(part) = board.cells()[tile..].first_chunk() {
+                        *row = part;
+                    }
                 }
             }
-            let rows = L::transposed(&columns);
+            let rows = L::transposed(&squares[0], &squares[1]);
             for (cell, row) in self.cells[tile..tile + 16].iter_mut().zip(&rows) {
                 *cell = L::from_values(row);
             }
@@ -51,7 +53,13 @@ impl<L: Lanes> Block<L> {
             for (column, cell) in columns.iter_mut().zip(&self.cells[tile..tile + 16]) {
                 cell.to_values(column);
             }
-            let rows = L::transposed(&columns);
+            let mut squares = [[&[0; 16]; 16]; 2];
+            for (i, column) in columns.iter().enumerate() {
+                for (square, part) in squares.iter_mut().zip(column.as_chunks::<16>().0) {
+                    square[i] = part;
+                }
+            }
+            let rows = L::transposed(&squares[0], &squares[1]);
             for (i, row) in rows.iter().enumerate() {
                 for half in 0..L::COUNT.div_ceil(16) {
                     out[half * 16 + i][tile..tile + 16].copy_from_slice(&row[half * 16..half * 16 + 16]);

@@ -161,8 +161,8 @@ impl Lanes for Neon {
         self.plain().to_values(values);
     }
     #[inline(always)]
-    fn transposed(bytes: &[[u8; 32]; 16]) -> [[u8; 32]; 16] {
-        Plain::<8>::transposed(bytes)
+    fn transposed(lower: &[&[u8; 16]; 16], upper: &[&[u8; 16]; 16]) -> [[u8; 32]; 16] {
+        Plain::<8>::transposed(lower, upper)
     }
     #[inline(always)]
     fn lanes(&self) -> &[u16] {

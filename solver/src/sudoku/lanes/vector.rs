@@ -58,9 +58,8 @@ pub(super) trait Lanes: Copy {
     fn from_values(values: &[u8; 32]) -> Self;
     /// The value of each lane that has one bit set, as the first `COUNT` bytes; other lanes give anything.
     fn to_values(self, values: &mut [u8; 32]);
-    /// Rows for columns within the lower and within the upper 16 bytes; the upper ones only where a vector has more
-    /// than 16 lanes.
-    fn transposed(bytes: &[[u8; 32]; 16]) -> [[u8; 32]; 16];
+    /// Rows for columns, of two squares beside each other; the upper one only where a vector has more than 16 lanes.
+    fn transposed(lower: &[&[u8; 16]; 16], upper: &[&[u8; 16]; 16]) -> [[u8; 32]; 16];
     fn lanes(&self) -> &[u16];
     fn lanes_mut(&mut self) -> &mut [u16];
 
@@ -255,12 +254,13 @@ impl<const N: usize> Lanes for Plain<N> {
         }
     }
     #[inline(always)]
-    fn transposed(bytes: &[[u8; 32]; 16]) -> [[u8; 32]; 16] {
+    fn transposed(lower: &[&[u8; 16]; 16], upper: &[&[u8; 16]; 16]) -> [[u8; 32]; 16] {
         let mut out = [[0; 32]; 16];
-        for half in 0..N.div_ceil(16) {
-            for i in 0..16 {
-                for j in 0..16 {
-                    out[j][half * 16 + i] = bytes[i][half * 16 + j];
+        for i in 0..16 {
+            for j in 0..16 {
+                out[j][i] = lower[i][j];
+                if N > 16 {
+                    out[j][16 + i] = upper[i][j];
                 }
             }
         }
@@ -373,8 +373,11 @@ mod tests {
             filled::<L>(&one).to_values(&mut found);
             filled::<Plain<N>>(&one).to_values(&mut expected);
             assert_eq!(found[..N], expected[..N]);
-            let bytes = std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u8));
-            let (found, expected) = (L::transposed(&bytes), Plain::<N>::transposed(&bytes));
+            let bytes: [[[u8; 16]; 16]; 2] = std::array::from_fn(|_| {
+                std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u8))
+            });
+            let [lower, upper] = bytes.each_ref().map(|square| square.each_ref());
+            let (found, expected) = (L::transposed(&lower, &upper), Plain::<N>::transposed(&lower, &upper));
             for (found, expected) in found.iter().zip(&expected) {
                 assert_eq!(found[..N.max(16)], expected[..N.max(16)]);
             }

@@ -21,11 +21,10 @@ macro_rules! simd {
 macro_rules! transposition {
     ($vector:ty, $load:ident, $store:ident, $low:ident, $high:ident) => {
         #[inline(always)]
-        fn transposed(bytes: &[[u8; 32]; 16]) -> [[u8; 32]; 16] {
-            let load = |row: &[u8; 32]| -> $vector { simd!($load(row.as_ptr().cast())) };
-            let mut now = [load(&bytes[0]); 16];
-            for (to, from) in now.iter_mut().zip(bytes) {
-                *to = load(from);
+        fn transposed(lower: &[&[u8; 16]; 16], upper: &[&[u8; 16]; 16]) -> [[u8; 32]; 16] {
+            let mut now: [$vector; 16] = [$load(lower[0], upper[0]); 16];
+            for i in 0..16 {
+                now[i] = $load(lower[i], upper[i]);
             }
             for _ in 0..4 {
                 let before = now;
@@ -41,6 +40,17 @@ macro_rules! transposition {
             out
         }
     };
+}
+
+#[inline(always)]
+fn lower_bytes(lower: &[u8; 16], _: &[u8; 16]) -> __m128i {
+    simd!(_mm_loadu_si128(lower.as_ptr().cast()))
+}
+
+/// Straight from both places: a copy to one place first would make the load wait for two stores.
+#[inline(always)]
+fn both_bytes(lower: &[u8; 16], upper: &[u8; 16]) -> __m256i {
+    simd!(_mm256_loadu2_m128i(upper.as_ptr().cast(), lower.as_ptr().cast()))
 }
 
 /// Defines the lane views, which are the same for every width.
@@ -71,6 +81,7 @@ const HASHED_VALUES: [i8; 16] = {
     }
     values
 };
+const CANDIDATES: [u16; 16] = [511, 1, 2, 4, 8, 16, 32, 64, 128, 256, 0, 0, 0, 0, 0, 0];
 const LOW_CANDIDATES: [i8; 16] = [-1, 1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0];
 const NIBBLE_ONES: [i8; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 
@@ -219,10 +230,8 @@ impl Lanes for Avx512 {
     fn from_values(values: &[u8; 32]) -> Self {
         simd!({
             let values = _mm512_cvtepu8_epi16(_mm256_loadu_si256(values.as_ptr().cast()));
-            let shifted =
-                _mm512_sllv_epi16(_mm512_set1_epi16(1), _mm512_add_epi16(values, _mm512_set1_epi16(-1)));
-            let blank = _mm512_testn_epi16_mask(values, values);
-            Self(_mm512_mask_mov_epi16(shifted, blank, _mm512_set1_epi16(511)))
+            let candidates = _mm512_castsi256_si512(_mm256_loadu_si256(CANDIDATES.as_ptr().cast()));
+            Self(_mm512_permutexvar_epi16(values, candidates))
         })
     }
     #[inline(always)]
@@ -234,13 +243,7 @@ impl Lanes for Avx512 {
         })
     }
     views!(32);
-    transposition!(
-        __m256i,
-        _mm256_loadu_si256,
-        _mm256_storeu_si256,
-        _mm256_unpacklo_epi8,
-        _mm256_unpackhi_epi8
-    );
+    transposition!(__m256i, both_bytes, _mm256_storeu_si256, _mm256_unpacklo_epi8, _mm256_unpackhi_epi8);
 
     ternary!(or3, 0xF0 | 0xCC | 0xAA);
     ternary!(majority, 0xF0 & 0xCC | (0xF0 | 0xCC) & 0xAA);
@@ -430,7 +433,7 @@ impl Lanes for Avx2 {
         })
     }
     views!(16);
-    transposition!(__m128i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
+    transposition!(__m128i, lower_bytes, _mm_storeu_si128, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
 }
 
 /// 8 lanes: SSE4.1.
@@ -590,7 +593,7 @@ impl Lanes for Sse41 {
         })
     }
     views!(8);
-    transposition!(__m128i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
+    transposition!(__m128i, lower_bytes, _mm_storeu_si128, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
 }
 
 /// Rows for columns: three steps of interleaving. SSE2 belongs to the baseline of x86-64.
