@@ -7,7 +7,7 @@
 //! Other work on the machine disturbs whole seconds, so times of different engines taken one after the other say
 //! little. Here every round gives each engine in turn the same slice of puzzles, and what counts is the median over
 //! all rounds of the ratio to the peer within the round. Before its turn each engine gets some other puzzles untimed:
-//! a worker's engine is warm as well, and a processor needs some 20 us to wake its widest vectors.
+//! a worker's engine is warm as well, and a processor takes its time to wake its widest vectors.
 
 use std::error::Error;
 use std::path::Path;
@@ -20,16 +20,16 @@ use sudoku::Sudoku;
 
 /// File, and puzzles a slice.
 const SETS: [(&str, usize); 5] = [
-    ("easy34_20k.txt", 4096),
-    ("sudoku17.txt", 2048),
+    ("easy34_20k.txt", 8192),
+    ("sudoku17.txt", 4096),
     ("magictour_top1465.txt", 488),
-    ("serg_benchmark.txt", 2048),
+    ("serg_benchmark.txt", 4096),
     ("hardest11_sample.txt", 406),
 ];
 /// What a worker gives its engine in one call.
 const CHUNK: usize = 1024;
 /// The share of a slice that an engine gets before its turn.
-const WARM_UP_SHARE: usize = 8;
+const WARM_UP_SHARE: usize = 1;
 /// The oracle is some hundred times slower: it gets a few puzzles of each slice.
 const ORACLE_SHARE: usize = 64;
 
