@@ -97,10 +97,11 @@ fn pass<L: Lanes, const LINE: usize, const STEP: usize, const SUM: bool>(
             locked[line][unit] = beside1.or3(beside2, below1).or(below2);
         }
     }
+    // `twice` may keep what is locked out: no value is lost by that, some hidden singles wait for the next sweep, and
+    // the work is 2 % less.
     for line in 0..3 {
         for unit in 0..3 {
             once[line][unit] = once[line][unit].and_not(locked[line][unit]);
-            twice[line][unit] = twice[line][unit].and_not(locked[line][unit]);
         }
     }
 
@@ -110,16 +111,15 @@ fn pass<L: Lanes, const LINE: usize, const STEP: usize, const SUM: bool>(
     for i in 0..3 {
         let [a, b, c] = once[i];
         let [x, y, z] = twice[i];
-        let (has, more) = (a.or3(b, c), x.or3(y, z).or(a.majority(b, c)));
-        line_hidden[i] = has.and_not(more);
-        seen.placeable = seen.placeable.and(has);
+        let (in_line, more) = (a.or3(b, c), x.or3(y, z).or(a.majority(b, c)));
+        line_hidden[i] = in_line.and_not(more);
         seen.clash = seen.clash.or_both(line_settled[i], more);
         let (a, b, c) = (once[0][i], once[1][i], once[2][i]);
         let (x, y, z) = (twice[0][i], twice[1][i], twice[2][i]);
-        let (has, more) = (a.or3(b, c), x.or3(y, z).or(a.majority(b, c)));
-        box_hidden[i] = has.and_not(more);
-        seen.placeable = seen.placeable.and(has);
+        let (in_box, more) = (a.or3(b, c), x.or3(y, z).or(a.majority(b, c)));
+        box_hidden[i] = in_box.and_not(more);
         seen.clash = seen.clash.or_both(box_settled[i], more);
+        seen.placeable = seen.placeable.and3(in_line, in_box);
     }
     for line in 0..3 {
         for unit in 0..3 {
