@@ -2,6 +2,7 @@
 //! goes through arrays.
 
 #![allow(unsafe_code, reason = "vector instructions are unsafe to call")]
+#![allow(unused_unsafe, reason = "newer compilers know that NEON is always there")]
 
 use core::arch::aarch64::*;
 
@@ -15,10 +16,7 @@ pub(super) struct Neon(uint16x8_t);
 macro_rules! simd {
     ($body:expr) => {
         // SAFETY: every aarch64 processor that Rust's standard targets run on has NEON, and no pointer is involved.
-        #[allow(unused_unsafe, reason = "newer compilers know that NEON is always there")]
-        unsafe {
-            $body
-        }
+        unsafe { $body }
     };
 }
 
@@ -138,7 +136,7 @@ impl Lanes for Neon {
     }
     #[inline(always)]
     fn mask(bits: u32) -> uint16x8_t {
-        Self::from_plain(Plain::mask(bits)).0
+        Self::from_plain(Plain::<8>::mask(bits)).0
     }
     #[inline(always)]
     fn blend(self, mask: uint16x8_t, other: Self) -> Self {
@@ -146,7 +144,7 @@ impl Lanes for Neon {
     }
     #[inline(always)]
     fn order(order: &[u8; 32]) -> [u8; 8] {
-        Plain::order(order)
+        Plain::<8>::order(order)
     }
     #[inline(always)]
     fn permute(self, order: [u8; 8]) -> Self {
@@ -154,7 +152,7 @@ impl Lanes for Neon {
     }
     #[inline(always)]
     fn from_values(values: &[u8; 32]) -> Self {
-        Self::from_plain(Plain::from_values(values))
+        Self::from_plain(Plain::<8>::from_values(values))
     }
     #[inline(always)]
     fn to_values(self, values: &mut [u8; 32]) {
