@@ -24,8 +24,8 @@
 //! # The tricks
 //!
 //! 1. Boards never share work, only instructions: a lane is refilled as soon as its board is dead, full or still. All
-//!    moves are one permutation and one blend for each of the 81 vectors, whatever the number of boards moved, so
-//!    copying a board costs a few nanoseconds.
+//!    moves are one permutation and one blend for each of the 81 vectors, some 60 ns whatever the number of boards
+//!    moved.
 //! 2. A band, or a stack, is nine *mini-lines* of three cells, and every mask of its three lines and three boxes is
 //!    put together from theirs: what is settled, what a mini-line has (`a | b | c`) and has twice (the majority of
 //!    three). With AVX-512 each is one instruction. A stack is a band with rows and columns exchanged, so columns
@@ -38,7 +38,7 @@
 //!    unit and still there twice. What slips through cannot end as a solution, since answers are checked whole.
 //! 6. Candidates only ever go, so their sum as plain numbers (81 x 511 fits 16 bits) says whether a sweep changed
 //!    anything, and 9 x 511 says "solved or dead" without a look at the cells.
-//! 7. A board that needs a guess leaves its lane. Scoring all 81 cells (`branch`) is as dear as two sweeps, but for a
+//! 7. A board that needs a guess leaves its lane. Scoring all 81 cells (`branch`) is as dear as two or three sweeps, but for a
 //!    full group of boards, no lane of it idle, it is cheap. The score is what DESIGN.md measured: among the cells
 //!    with fewest candidates, the one whose peers share most of them.
 //! 8. The rest is moved by the group as well: transposing answers out (32 at a time), boards in, branches aside.
@@ -46,10 +46,12 @@
 //!    over all of them. Only where puzzles tend to reach the limit with branches to spare (many solutions, counting to
 //!    2) the second branch waits until the first is done, which halves the work.
 //!
-//! What lost: branching in the lane, with a stack for each (81 strided loads and stores for every push and pop, and
-//! scores for one board at a time); the first cell with two candidates (half as many branches again, twice as many for
-//! the hardest); values with two places left as branching points or as a bonus (worse on every set); reading answers
-//! as soon as they are there (a quarter of the time of easy puzzles).
+//! What lost, measured: scores for one board at a time in scalar code (four times slower on hard puzzles); reading an
+//! answer as soon as it is there (a third of the time of easy puzzles, a tenth now); values with two places left as
+//! branching points or as a bonus, and peers counted once for each unit they share (10 to 40 % more branches);
+//! putting every second branch aside (10 to 30 % slower where puzzles have one solution); 8 lanes in a plain array
+//! (half as slow again as 16 on easy puzzles). Not built, for its price in strided loads and stores: a stack of
+//! boards for each lane.
 //!
 //! # What is not promised
 //!
