@@ -28,7 +28,8 @@ pub trait Engine: Send {
 pub struct Budget<'a> {
     /// Search nodes (guesses; steps that follow by logic alone are free) per puzzle; 0 means no limit. A puzzle that
     /// needs more becomes `TimedOut`. Nodes, unlike time, give the same outcome on every machine for one engine;
-    /// different engines need different numbers of them.
+    /// different engines need different numbers of them. The exception is a sudoku with more solutions than asked
+    /// for, among others: how soon enough of them are found may depend on its neighbours.
     pub nodes: u64,
     /// Looked at between puzzles and between nodes. Set it from any thread; it is never cleared here.
     pub cancel: Option<&'a AtomicBool>,

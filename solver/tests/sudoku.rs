@@ -1,7 +1,9 @@
 //! The sudoku engines against known answers, against each other and against the checker.
 
 use proptest::prelude::*;
-use puzzled_solver::sudoku::{Bitmask, Board, CELLS, End, ExactCover, Verdict, is_solution};
+use puzzled_solver::sudoku::{
+    Bitmask, Board, CELLS, End, ExactCover, LaneEngine, Verdict, Width, is_solution,
+};
 use puzzled_solver::{Budget, Engine, OutcomeKind, OutcomeRef, Outcomes, Task};
 
 const COUNTS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/sudoku_counts.txt"));
@@ -36,22 +38,40 @@ fn check(task_text: &str, puzzle: &str, expected: (OutcomeKind, &str)) {
     assert_eq!((kind, text.as_str()), expected, "{task_text} {puzzle}");
 }
 
-fn both(board: Board, limit: u64) -> [Verdict; 2] {
-    let mut verdicts = Vec::new();
-    Bitmask::new().solve_many(&[board], limit, &Budget::unlimited(), &mut verdicts);
-    ExactCover::new(3).solve_many(&[board], limit, &Budget::unlimited(), &mut verdicts);
-    verdicts.try_into().expect("two engines")
+/// Every engine must count like the oracle, and what it shows must be a solution. Gives the oracle's counts.
+fn engines_agree(boards: &[Board], limit: u64) -> Vec<u64> {
+    let budget = Budget::unlimited();
+    let mut expected = Vec::new();
+    ExactCover::new(3).solve_many(boards, limit, &budget, &mut expected);
+    let mut found = Vec::new();
+    Bitmask::new().solve_many(boards, limit, &budget, &mut found);
+    same_counts("bit masks", boards, &found, &expected);
+    for width in Width::available() {
+        found.clear();
+        lane_engine(width).solve_many(boards, limit, &budget, &mut found);
+        same_counts(&format!("{width:?}"), boards, &found, &expected);
+    }
+    expected.iter().map(|verdict| verdict.solutions).collect()
 }
 
-/// Both engines must count alike, and what they show must be a solution.
-fn engines_agree(board: Board, limit: u64) -> u64 {
-    let verdicts = both(board, limit);
-    for verdict in verdicts {
-        assert_eq!(verdict.end, End::Complete);
-        assert_eq!(verdict.solutions > 0, is_solution(board.cells(), &verdict.solution, 3));
+fn same_counts(engine: &str, boards: &[Board], found: &[Verdict], expected: &[Verdict]) {
+    assert_eq!(found.len(), boards.len(), "{engine}");
+    for ((board, found), expected) in boards.iter().zip(found).zip(expected) {
+        assert_eq!((found.solutions, found.end), (expected.solutions, End::Complete), "{engine}: {board:?}");
+        assert_eq!(
+            found.solutions > 0,
+            is_solution(board.cells(), &found.solution, 3),
+            "{engine}: {board:?}"
+        );
     }
-    assert_eq!(verdicts[0].solutions, verdicts[1].solutions, "{board:?}");
-    verdicts[0].solutions
+}
+
+fn lane_engine(width: Width) -> LaneEngine {
+    LaneEngine::with_width(width).expect("an available width")
+}
+
+fn boards(lines: &str, step: usize) -> Vec<Board> {
+    lines.lines().step_by(step).map(|line| Board::parse(line.as_bytes()).expect("a board")).collect()
 }
 
 #[test]
@@ -62,7 +82,7 @@ fn known_counts() {
         let puzzle = fields.next().expect("a puzzle");
         let count = fields.next().expect("a count");
         let board = Board::parse(puzzle.as_bytes()).expect("a board");
-        assert_eq!(engines_agree(board, 1000).to_string(), count, "{puzzle}");
+        assert_eq!(engines_agree(&[board], 1000)[0].to_string(), count, "{puzzle}");
         check("sudoku.count", puzzle, (OutcomeKind::Solved, count));
         match (count, fields.next()) {
             ("0", _) => check("sudoku.solve", puzzle, (OutcomeKind::NoSolution, "")),
@@ -92,9 +112,109 @@ fn all_17_clue_puzzles_in_one_slice() {
 #[test]
 fn hard_puzzles_and_the_oracle_agree() {
     for (lines, step) in [(MAGICTOUR, 15), (CLUES_17, 500)] {
-        for line in lines.lines().step_by(step) {
-            assert_eq!(engines_agree(Board::parse(line.as_bytes()).expect("a board"), 2), 1, "{line}");
+        assert!(engines_agree(&boards(lines, step), 2).iter().all(|&count| count == 1));
+    }
+}
+
+#[test]
+fn every_width_solves_the_whole_files() {
+    for (lines, step) in [(MAGICTOUR, 1), (CLUES_17, 8)] {
+        let boards = boards(lines, step);
+        for width in Width::available() {
+            let mut verdicts = Vec::new();
+            lane_engine(width).solve_many(&boards, 2, &Budget::unlimited(), &mut verdicts);
+            for (board, verdict) in boards.iter().zip(&verdicts) {
+                assert_eq!((verdict.solutions, verdict.end), (1, End::Complete), "{width:?} {board:?}");
+                assert!(is_solution(board.cells(), &verdict.solution, 3), "{width:?} {board:?}");
+            }
         }
+    }
+}
+
+#[test]
+fn slices_of_every_size() {
+    let all = boards(MAGICTOUR, 19);
+    for width in Width::available() {
+        let mut engine = lane_engine(width);
+        let mut verdicts = Vec::new();
+        for size in 0..=70 {
+            verdicts.clear();
+            engine.solve_many(&all[..size], 2, &Budget::unlimited(), &mut verdicts);
+            assert_eq!(verdicts.len(), size);
+            assert!(verdicts.iter().all(|verdict| verdict.solutions == 1), "{width:?} {size}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_board_stops_at_any_limit() {
+    let empty = Board::from_cells([0; CELLS]).expect("a board");
+    for width in Width::available() {
+        let mut engine = lane_engine(width);
+        for limit in [0, 1, 2, 33, 1000, 20_000] {
+            let mut found = std::collections::HashSet::new();
+            let mut verdicts = Vec::new();
+            let mut witness = |board, cells: &[u8; CELLS]| {
+                assert_eq!(board, 1);
+                assert!(is_solution(&[0; CELLS], cells, 3));
+                assert!(found.insert(*cells), "a solution twice");
+            };
+            let mut clash = [0; CELLS];
+            (clash[3], clash[5]) = (7, 7);
+            let clash = Board::from_cells(clash).expect("a board");
+            engine.solve_each(&[clash, empty], limit, &Budget::unlimited(), &mut verdicts, &mut witness);
+            let counts: Vec<_> = verdicts.iter().map(|verdict| (verdict.solutions, verdict.end)).collect();
+            assert_eq!(counts, [(0, End::Complete), (limit, End::Complete)], "{width:?}");
+            assert_eq!(found.len() as u64, limit, "{width:?}");
+        }
+    }
+}
+
+#[test]
+fn widths_keep_to_the_budget() {
+    let hard = boards(MAGICTOUR, 10);
+    let cancel = std::sync::atomic::AtomicBool::new(true);
+    for width in Width::available() {
+        let mut engine = lane_engine(width);
+        let mut verdicts = Vec::new();
+        engine.solve_many(&hard, 2, &Budget { nodes: 0, cancel: Some(&cancel) }, &mut verdicts);
+        assert!(verdicts.iter().all(|verdict| (verdict.solutions, verdict.end) == (0, End::Cancelled)));
+
+        // Some puzzles need more than three branches, some do not; what is found counts either way. Each needs as
+        // many at any width and among any neighbours, since a puzzle with one solution is searched to its end.
+        verdicts.clear();
+        let budget = Budget { nodes: 3, cancel: None };
+        engine.solve_many(&hard, 2, &budget, &mut verdicts);
+        let complete = verdicts.iter().filter(|verdict| verdict.end == End::Complete).count();
+        assert!(complete > 0 && complete < hard.len(), "{width:?}: {complete}");
+        assert!(verdicts.iter().all(|verdict| verdict.end == End::OutOfNodes || verdict.solutions == 1));
+        let mut alone = Vec::new();
+        for board in &hard {
+            engine.solve_many(&[*board], 2, &budget, &mut alone);
+        }
+        let ends = |verdicts: &[Verdict]| verdicts.iter().map(|verdict| verdict.end).collect::<Vec<_>>();
+        assert_eq!(ends(&alone), ends(&verdicts), "{width:?}");
+    }
+}
+
+#[test]
+fn cancelling_midway_keeps_what_was_found() {
+    let empty = Board::from_cells([0; CELLS]).expect("a board");
+    for width in Width::available() {
+        let cancel = std::sync::atomic::AtomicBool::new(false);
+        let (mut seen, mut verdicts) = (0, Vec::new());
+        lane_engine(width).solve_each(
+            &[empty; 3],
+            u64::MAX,
+            &Budget { nodes: 0, cancel: Some(&cancel) },
+            &mut verdicts,
+            &mut |_, _| {
+                seen += 1;
+                cancel.store(seen > 1000, std::sync::atomic::Ordering::Relaxed);
+            },
+        );
+        assert!(verdicts.iter().all(|verdict| verdict.end == End::Cancelled));
+        assert_eq!(verdicts.iter().map(|verdict| verdict.solutions).sum::<u64>(), seen, "{width:?}");
     }
 }
 
@@ -201,19 +321,29 @@ fn sub_puzzle() -> impl Strategy<Value = [u8; CELLS]> {
     })
 }
 
-proptest! {
-    #[test]
-    fn engines_agree_on_sub_puzzles(cells in sub_puzzle()) {
-        engines_agree(Board::from_cells(cells).expect("values up to 9"), 200);
-    }
-
-    #[test]
-    fn engines_agree_on_random_givens(givens in proptest::collection::vec((0..CELLS, 1u8..=9), 0..30)) {
+fn random_givens() -> impl Strategy<Value = [u8; CELLS]> {
+    proptest::collection::vec((0..CELLS, 1u8..=9), 0..30).prop_map(|givens| {
         let mut cells = [0; CELLS];
         for (cell, value) in givens {
             cells[cell] = value;
         }
-        engines_agree(Board::from_cells(cells).expect("values up to 9"), 10);
+        cells
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn engines_agree_on_sub_puzzles(slice in proptest::collection::vec(sub_puzzle(), 1..8)) {
+        let slice: Vec<_> = slice.into_iter().filter_map(Board::from_cells).collect();
+        engines_agree(&slice, 200);
+    }
+
+    #[test]
+    fn engines_agree_on_random_givens(slice in proptest::collection::vec(random_givens(), 1..8)) {
+        let slice: Vec<_> = slice.into_iter().filter_map(Board::from_cells).collect();
+        engines_agree(&slice, 10);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Sudoku tasks: texts to boards, verdicts to outcomes. The searching is done elsewhere.
 //!
-//! All 9x9 boards of a call go to the fast engine as one slice, which is what lets an engine that works on many
-//! boards at once stand in its place. The other sizes go one by one to exact cover.
+//! All 9x9 boards of a call go to the lane engine as one slice; a few alone go to the bit-mask engine. The other sizes
+//! go one by one to exact cover.
 
 use std::io::Write;
 
 use crate::engine::{Budget, Engine, rejection};
 use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes};
-use crate::sudoku::{Bitmask, Board, CELLS, End, ExactCover, Grid, Verdict, board, is_solution};
+use crate::sudoku::verify::is_solution_line;
+use crate::sudoku::{Bitmask, Board, CELLS, End, ExactCover, Grid, LaneEngine, Verdict, board, is_solution};
 
 /// What is asked about each board.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +29,16 @@ impl Question {
     }
 }
 
+/// Boards in a call up to which solving them one by one is sooner done than filling lanes.
+const ALONE_MAX: usize = 3;
+
 /// One solver thread's sudoku engines and scratch memory.
 pub(crate) struct SudokuEngine {
     question: Question,
+    /// For up to [`ALONE_MAX`] boards in a call.
     bitmask: Bitmask,
+    /// For more.
+    lanes: LaneEngine,
     /// For box sizes 2 to 5; built when the first such board comes.
     exact_covers: [Option<ExactCover>; 4],
     boards: Vec<Board>,
@@ -46,6 +53,7 @@ impl SudokuEngine {
         Self {
             question,
             bitmask: Bitmask::new(),
+            lanes: LaneEngine::new(),
             exact_covers: [const { None }; 4],
             boards: Vec::new(),
             verdicts: Vec::new(),
@@ -99,7 +107,12 @@ impl Engine for SudokuEngine {
         }
         let mut verdicts = std::mem::take(&mut self.verdicts);
         verdicts.clear();
-        self.bitmask.solve_many(&self.boards, self.question.limit(), budget, &mut verdicts);
+        let limit = self.question.limit();
+        if self.boards.len() <= ALONE_MAX {
+            self.bitmask.solve_many(&self.boards, limit, budget, &mut verdicts);
+        } else {
+            self.lanes.solve_many(&self.boards, limit, budget, &mut verdicts);
+        }
         assert_eq!(verdicts.len(), self.boards.len(), "one verdict per board");
 
         let mut next = verdicts.iter();
@@ -146,8 +159,8 @@ fn solves(puzzle: &[u8], answer: &[u8]) -> bool {
     if puzzle.len() != answer.len() {
         return false;
     }
-    if let (Some(puzzle), Some(answer)) = (Board::from_line(puzzle), Board::from_line(answer)) {
-        return is_solution(puzzle.cells(), answer.cells(), 3);
+    if let (Ok(puzzle), Ok(answer)) = (puzzle.try_into(), answer.try_into()) {
+        return is_solution_line(puzzle, answer);
     }
     let is_canonical = !answer.iter().any(u8::is_ascii_lowercase);
     match (read(puzzle), read(answer)) {

@@ -3,8 +3,9 @@
 //! | part | duty |
 //! |---|---|
 //! | [`Board`], [`Grid`] | text to cells and back, with exact places for faults |
-//! | [`Bitmask`] | the fast engine for 9x9 |
-//! | [`ExactCover`] | the general engine for every size, and the oracle the fast one is tested against |
+//! | [`LaneEngine`] | the engine for slices of 9x9 boards, many at once |
+//! | [`Bitmask`] | the engine for one 9x9 board |
+//! | [`ExactCover`] | the general engine for every size, and the oracle the others are tested against |
 //! | [`is_solution`] | the independent checker |
 //!
 //! Engines take slices of boards and give a [`Verdict`] for each; `engine.rs` turns those into outcomes. The types
@@ -17,11 +18,13 @@ mod bitmask;
 mod board;
 mod engine;
 mod exact_cover;
+mod lanes;
 mod verify;
 
 pub use bitmask::Bitmask;
 pub use board::{Board, Grid};
 pub use exact_cover::ExactCover;
+pub use lanes::{LaneEngine, Width, Work};
 pub use verify::is_solution;
 
 use crate::task::{Door, Operation, OptionSpec};
