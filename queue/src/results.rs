@@ -118,7 +118,7 @@ impl Queue {
             notices: None,
             status: None,
             told: BTreeSet::new(),
-            looks_everywhere: true,
+            untold_to: u64::MAX,
             looked_to: 0,
             looked: false,
             collected: VecDeque::new(),
@@ -176,9 +176,9 @@ pub struct Follow {
     status: Option<BatchStatus>,
     /// Recorded chunks we were told of and have not read.
     told: BTreeSet<u64>,
-    /// Whether there may be more than we were told of.
-    looks_everywhere: bool,
-    /// End of the last look that was everywhere.
+    /// Chunks below this number may have been recorded without our being told.
+    untold_to: u64,
+    /// Chunks below this number were looked for since, whether told of or not.
     looked_to: u64,
     /// Whether the last call looked.
     looked: bool,
@@ -314,11 +314,12 @@ impl Follow {
 
     /// Whether Redis may have the next outcomes, as far as notices tell.
     fn has_to_look(&self) -> bool {
-        // A finished batch says nothing more: it is read window by window.
-        let is_finished = self.status.as_ref().is_some_and(BatchStatus::finished);
-        self.looks_everywhere
-            || self.told.contains(&self.chunk)
-            || is_finished && self.chunk >= self.looked_to && !self.at_end()
+        self.is_untold() || self.told.contains(&self.chunk)
+    }
+
+    /// Whether the next outcomes may be there without our being told.
+    fn is_untold(&self) -> bool {
+        self.chunk >= self.looked_to && self.chunk < self.untold_to && !self.at_end()
     }
 
     async fn look(&mut self) -> Result<(), Error> {
@@ -327,9 +328,8 @@ impl Follow {
             self.listen().await?;
         }
         let is_announced = self.notices.is_some();
+        let everywhere = self.is_untold();
         let window = self.chunk..self.chunk + self.ahead;
-        let is_finished = self.status.as_ref().is_some_and(BatchStatus::finished);
-        let everywhere = self.looks_everywhere || is_finished;
         // The next chunks that have not come yet: all of them, or those we were told of.
         let unread: Vec<u64> = if everywhere {
             window.clone().filter(|number| !self.ready.contains_key(number)).collect()
@@ -337,11 +337,12 @@ impl Follow {
             self.told.range(window.clone()).copied().collect()
         };
         let (status, stored) = self.queue.read(self.id, &unread).await?;
-        self.status = Some(status);
-        if everywhere {
+        if everywhere && is_announced {
             self.looked_to = window.end;
-            self.looks_everywhere = !is_announced;
+            // Whatever is added from now on is announced when it is recorded.
+            self.untold_to = self.untold_to.min(status.chunks);
         }
+        self.status = Some(status);
         for (number, bytes) in unread.into_iter().zip(stored) {
             self.told.remove(&number);
             if let Some(bytes) = bytes {
@@ -358,10 +359,12 @@ impl Follow {
         let Some(notices) = &self.notices else { return };
         // Silence is no error: the look that follows finds what a lost notice would have said.
         let Ok(heard) = tokio::time::timeout(SILENCE_MAX, notices.heard()).await else {
-            self.looks_everywhere = true;
+            self.doubt();
             return;
         };
-        self.looks_everywhere |= heard.is_partial;
+        if heard.is_partial {
+            self.doubt();
+        }
         let window = self.chunk..self.chunk + self.ahead;
         for (number, outcomes) in heard.chunks {
             match outcomes {
@@ -377,7 +380,13 @@ impl Follow {
         // A reader that lags far behind finds them again by looking.
         if self.told.len() > TOLD_MAX {
             self.told.clear();
-            self.looks_everywhere = true;
+            self.doubt();
         }
+    }
+
+    /// Notices may have been missed: everything accepted so far has to be looked for.
+    fn doubt(&mut self) {
+        self.untold_to = u64::MAX;
+        self.looked_to = 0;
     }
 }

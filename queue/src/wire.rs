@@ -110,10 +110,8 @@ impl<'a> PayloadReader<'a> {
         // Lines of one task are mostly of one length, so look there before searching.
         let mut length = 0;
         while !rest.is_empty() {
-            if rest.get(length) != Some(&b'\n') || rest[..length].contains(&b'\n') {
-                length = rest
-                    .iter()
-                    .position(|&byte| byte == b'\n')
+            if rest.get(length) != Some(&b'\n') || memchr::memchr(b'\n', &rest[..length]).is_some() {
+                length = memchr::memchr(b'\n', rest)
                     .ok_or_else(|| malformed("last line has no end".to_owned()))?;
             }
             if length > LINE_BYTES_MAX {

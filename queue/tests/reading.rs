@@ -123,3 +123,33 @@ async fn recent_batches_come_newest_first() {
     let recent: Vec<_> = bed.queue.recent(3).await.unwrap().into_iter().map(|s| s.id).collect();
     assert_eq!(recent, ids[..3]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_far_behind_catches_up_without_waiting_for_silence() {
+    // More chunks than a listener keeps notices of: all recorded while the reader is away.
+    let bed = Bed::new().await;
+    let batch = Batch::new(echo());
+    bed.queue.create(&batch).await.unwrap();
+    let mut follow = bed.queue.follow(batch.id, 0).await.unwrap();
+    follow.listen().await.unwrap();
+    assert!(follow.next_ready().await.unwrap().is_none());
+    let total = 70_000_u64;
+    for first in (0..total).step_by(250) {
+        bed.queue.enqueue(&batch, &chunks(first, first, &[1; 250]), false).await.unwrap();
+    }
+    let mut consumer = bed.consumer("w").await;
+    let mut done = 0;
+    while done < total {
+        let claimed = bed.claim(&mut consumer, 250).await;
+        done += bed.complete(&claimed).await.counted;
+    }
+    // The batch stays open, so nothing but notices and looks tells the reader; a silence is a second long.
+    let started = std::time::Instant::now();
+    let mut silences = 0;
+    for chunk in 0..total {
+        let before = started.elapsed();
+        assert_eq!(follow.next().await.unwrap().unwrap().chunk, chunk);
+        silences += u32::from((started.elapsed() - before).as_millis() >= 900);
+    }
+    assert!(silences <= 2, "{silences} silences");
+}

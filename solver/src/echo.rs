@@ -44,7 +44,10 @@ fn canonical(line: &[u8], out: &mut Vec<u8>) -> Result<(), ParseError> {
     if rejection(line).is_some() {
         return Err(ParseError::at(1, "expected anything but '!' as the first character"));
     }
-    if let Some(index) = line.iter().position(u8::is_ascii_control) {
+    // The plain check runs over many bytes at once; only a bad line is searched for the place.
+    if has_control(line)
+        && let Some(index) = line.iter().position(u8::is_ascii_control)
+    {
         return Err(ParseError::at(
             index + 1,
             format!("expected printable text, found {}", shown(line, index)),

@@ -67,7 +67,7 @@ async fn session(rig: &Rig, args: &LatencyArgs) -> Result<Row, Failure> {
         times.push(started.elapsed());
         follow.put_away(part.chunk);
         follow.flush().await?;
-        tokio::time::sleep(Duration::from_millis(args.pause_ms)).await;
+        pause(args.pause_ms).await;
     }
     Ok(row("one more puzzle in an open batch", times))
 }
@@ -84,9 +84,16 @@ async fn fresh(rig: &Rig, args: &LatencyArgs) -> Result<Row, Failure> {
         tokio::try_join!(follow.listen(), rig.queue.submit(&batch, &chunks))?;
         follow.next().await?.ok_or_else(|| Failure::new(Exit::Internal, "the batch ended early"))?;
         times.push(started.elapsed());
-        tokio::time::sleep(Duration::from_millis(args.pause_ms)).await;
+        pause(args.pause_ms).await;
     }
     Ok(row("a batch of its own for each puzzle", times))
+}
+
+/// A timer of zero would still sleep until the next tick.
+async fn pause(ms: u64) {
+    if ms > 0 {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+    }
 }
 
 fn task() -> Result<Task, Failure> {
