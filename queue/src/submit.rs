@@ -82,6 +82,8 @@ impl Queue {
     /// Adds chunks in order and, with `close`, says that no more will come. Returns the number of the chunk that
     /// the batch expects next. Repeating it is harmless: chunks accepted before are passed over.
     ///
+    /// Without chunks, `close` ends the batch with what it has: send that only once everything before is confirmed.
+    ///
     /// # Errors
     /// [`Error::Full`] adds nothing: wait and repeat. [`Error::Gap`] names the chunk to send next.
     /// [`Error::NoBatch`], [`Error::Cancelled`], [`Error::Closed`] are final. Else what Redis said.
