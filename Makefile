@@ -37,8 +37,7 @@ setup: ## install redis-server if there is neither it nor valkey-server
 	fi
 
 demo: setup ## build, then solve 49,151 sudokus on this machine
-	cargo build --release
-	target/release/puzzled demo $(ARGS)
+	cargo run --release -- demo $(ARGS)
 
 test: setup ## every test, against real Redis servers of their own
 	cargo test --workspace $(ARGS)
@@ -53,11 +52,11 @@ fmt: ## format all code
 
 bench: setup ## micro-benchmarks, then the whole way through Redis
 	cargo bench --workspace
-	cargo build --release
-	target/release/puzzled bench $(ARGS)
+	cargo run --release -- bench queue $(ARGS)
+	cargo run --release -- bench latency
 
 soak: setup ## a million puzzles while workers and Redis are killed
-	SOAK_PUZZLES=1000000 cargo test --release --test e2e faults -- --nocapture
+	SOAK_PUZZLES=1000000 cargo test --test e2e faults -- --nocapture
 
 corpora: ## every puzzle file of a folder, by both engines: make corpora FOLDER=tests/data
 	cargo run --release -p puzzled-solver --example corpora -- $(or $(FOLDER),tests/data)

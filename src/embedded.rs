@@ -143,6 +143,11 @@ impl Results for Outbox {
         state.closed && self.next == state.chunks
     }
 
+    fn is_cancelled(&self) -> bool {
+        // Nobody else can reach it.
+        false
+    }
+
     fn held(&self) -> Option<Held> {
         let state = self.inner.state();
         Some(Held { chunks: state.chunks, closed: state.closed })

@@ -25,7 +25,10 @@ impl Failure {
 impl From<QueueError> for Failure {
     fn from(error: QueueError) -> Self {
         let exit = match &error {
-            QueueError::NoBatch(_) | QueueError::NoJob(_) | QueueError::Collected(_) => Exit::NotFound,
+            QueueError::NoBatch(_)
+            | QueueError::NoJob(_)
+            | QueueError::Collected(_)
+            | QueueError::Missing(_) => Exit::NotFound,
             QueueError::Cancelled(_) => Exit::Cancelled,
             QueueError::Setting { .. }
             | QueueError::Taken { .. }

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use puzzled_producer::{Event, Progress, Report};
 use puzzled_service::Exit;
 use puzzled_solver::OutcomeKind;
@@ -117,15 +117,17 @@ impl Display {
 }
 
 fn bar() -> ProgressStyle {
-    style("{bar:32} {human_pos}/{human_len} {per_sec:>12} {eta:>4} left")
+    style("{bar:32} {human_pos}/{human_len} {rate:>12} {eta:>4} left")
 }
 
 fn spinner() -> ProgressStyle {
-    style("{spinner} {human_pos} {per_sec}")
+    style("{spinner} {human_pos} {rate}")
 }
 
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .with_key("rate", rate)
 }
 
 /// `49151 jobs: 49151 solved, 0.4 s, 123k/s`
@@ -168,6 +170,12 @@ pub(crate) fn verdict(outcomes: &[u64; OutcomeKind::ALL.len()], cancelled: bool)
         return Err(Failure::silent(Exit::SomeJobsBad));
     }
     Ok(())
+}
+
+/// Whole puzzles a second: the library's own would show digits behind the point.
+pub(crate) fn rate(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    // A formatter that fails shows no rate, which harms nobody.
+    write!(out, "{}/s", HumanCount(state.per_sec() as u64)).ok();
 }
 
 #[cfg(test)]

@@ -193,15 +193,19 @@ async fn killed_workers_and_a_killed_redis_lose_and_double_nothing() {
     let streams = queue.streams(puzzled_solver::Kind::PUBLIC).await.expect("streams");
     assert!(streams.iter().all(|s| s.waiting == 0 && s.running == 0 && s.chunks == 0), "{streams:?}");
 
-    let warm = rss.iter().find(|(recorded, ..)| recorded * 4 >= total).copied().unwrap_or_default();
-    let last = rss.last().copied().unwrap_or_default();
+    // The last samples may meet a producer that has just ended.
+    let most = |at: fn(&(u64, u64, u64)) -> u64, from: u64, to: u64| {
+        rss.iter().filter(|sample| (from..to).contains(&sample.0)).map(at).max().unwrap_or(0)
+    };
+    let (half, end) = (total / 2, u64::MAX);
     println!(
-        "{total} puzzles, {samples} samples, {:.1} s; resident kB at a quarter / at the end: producer {} / {}, worker {} / {}",
+        "{total} puzzles, {samples} samples, {:.1} s; most resident kB in the first / second half: \
+         producer {} / {}, worker {} / {}",
         started.elapsed().as_secs_f64(),
-        warm.1,
-        last.1,
-        warm.2,
-        last.2
+        most(|s| s.1, 0, half),
+        most(|s| s.1, half, end),
+        most(|s| s.2, 0, half),
+        most(|s| s.2, half, end),
     );
     // Flat: neither may grow with the number of puzzles. Generous, since allocators breathe.
     let limit_kb = 128 * 1024;

@@ -34,6 +34,8 @@ pub trait Results: Send + 'static {
     fn wait(&mut self) -> impl Future<Output = ()> + Send;
     /// As [`Follow::at_end`].
     fn at_end(&self) -> bool;
+    /// Whether somebody cancelled the batch, as far as the last look showed.
+    fn is_cancelled(&self) -> bool;
     /// What the batch held when it was last looked at.
     fn held(&self) -> Option<Held>;
     /// As [`Follow::put_away`].
@@ -86,6 +88,10 @@ impl Results for Follow {
 
     fn at_end(&self) -> bool {
         Follow::at_end(self)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.status().is_some_and(|status| status.cancelled)
     }
 
     fn held(&self) -> Option<Held> {

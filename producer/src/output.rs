@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use puzzled_queue::wire::{Payload, PayloadReader};
 use puzzled_solver::{OutcomeKind, Outcomes};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::format::Formatter;
 
@@ -37,14 +37,26 @@ pub(crate) enum Written {
     Broken { error: io::Error, jobs: u64 },
 }
 
+/// The thread, for whoever stops early: it ends by itself once nobody can send pieces any more.
+#[derive(Debug)]
+pub(crate) struct Ending(oneshot::Receiver<u64>);
+
+impl Ending {
+    /// Waits until everything handed over is written; the jobs whose lines are out, if that is known.
+    pub(crate) async fn jobs(&mut self) -> Option<u64> {
+        (&mut self.0).await.ok()
+    }
+}
+
 /// Starts the thread.
 pub(crate) fn start(
     output: impl Write + Send + 'static,
     formatter: Formatter,
-) -> io::Result<(mpsc::Sender<Piece>, mpsc::UnboundedReceiver<Written>)> {
+) -> io::Result<(mpsc::Sender<Piece>, mpsc::UnboundedReceiver<Written>, Ending)> {
     let (pieces, inbox) = mpsc::channel(PARTS_AHEAD);
     // Bounded by the pieces on their way.
     let (acks, outbox) = mpsc::unbounded_channel();
+    let (end, ending) = oneshot::channel();
     std::thread::Builder::new().name("output".to_owned()).spawn(move || {
         let mut writer = Writer::new(output, formatter);
         if let Err(error) = writer.run(inbox, &acks) {
@@ -52,8 +64,10 @@ pub(crate) fn start(
             // Whoever started us may be gone.
             drop(acks.send(Written::Broken { error, jobs }));
         }
+        // Nobody may wait for it.
+        end.send(writer.jobs()).ok();
     })?;
-    Ok((pieces, outbox))
+    Ok((pieces, outbox, Ending(ending)))
 }
 
 /// Formats and writes, and knows how many whole lines are out.
@@ -165,7 +179,7 @@ mod tests {
     async fn a_full_disk_tells_how_many_lines_are_whole() {
         let check = async |format, bytes, expected| {
             let formatter = Formatter::new(format, BatchId::new());
-            let (pieces, mut acks) = start(Disk(bytes), formatter).unwrap();
+            let (pieces, mut acks, _ending) = start(Disk(bytes), formatter).unwrap();
             let mut outcomes = Outcomes::new();
             (0..10).for_each(|_| outcomes.push(OutcomeKind::Solved, b"123"));
             pieces.send(Piece { first: 0, outcomes, payload: None, chunk: 0 }).await.unwrap();

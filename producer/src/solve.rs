@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Results as _};
 use crate::collector::{Collector, Ended, Tally};
 use crate::config::Config;
 use crate::events::{Event, Progress, Report};
@@ -134,7 +134,15 @@ pub async fn solve<B: Backend>(
                     Err(Error::Busy { address: "the queue".to_owned(), reason: "no answer".to_owned() })
                 }
             };
-            Err(SolveError::Stopped { cancelled, stand: run.stand() })
+            let mut stand = run.stand();
+            // What was handed to the output is written to its last line, so that no line is torn and the count is
+            // true; unless its reader does not read.
+            run.collecting.abort();
+            drop((&mut run.collecting).await);
+            if let Ok(Some(jobs)) = tokio::time::timeout(LAST_WORDS, run.ending.jobs()).await {
+                stand.written = jobs;
+            }
+            Err(SolveError::Stopped { cancelled, stand })
         }
         Some(Ok(cancelled)) => match run.input_error.take() {
             Some(error) => Err(SolveError::Input(error)),
@@ -170,6 +178,7 @@ struct Run<B: Backend> {
     chunks: u64,
     progress: Progress,
     input_error: Option<InputError>,
+    ending: output::Ending,
 }
 
 impl<B: Backend> Run<B> {
@@ -186,7 +195,7 @@ impl<B: Backend> Run<B> {
         let results = backend.results(batch.id).await.map_err(early)?;
         let formatter = Formatter::new(options.format, batch.id);
         let wants_puzzles = formatter.wants_puzzles();
-        let (pieces, acks) = output::start(output, formatter)
+        let (pieces, acks, ending) = output::start(output, formatter)
             .map_err(|error| SolveError::Output { error, stand: nothing(batch.id) })?;
         let (kept, tally) = (Arc::<Kept>::default(), Arc::<Tally>::default());
         let outage = Arc::new(Outage::new(options.patience, report.clone()));
@@ -219,6 +228,7 @@ impl<B: Backend> Run<B> {
             chunks: 0,
             progress: Progress::default(),
             input_error: None,
+            ending,
         })
     }
 
@@ -230,6 +240,7 @@ impl<B: Backend> Run<B> {
             tokio::select! {
                 ended = &mut self.collecting => match ended {
                     Ok((collector, results, ended)) => {
+                        cancelled |= results.is_cancelled();
                         if self.ended(collector, results, ended).await? {
                             self.tell();
                             self.check_sum(cancelled)?;
@@ -262,10 +273,6 @@ impl<B: Backend> Run<B> {
     fn check_sum(&self, cancelled: bool) -> Result<(), SolveError> {
         let (read, written) = (self.progress.read, self.tally.jobs());
         if cancelled || self.progress.input_over && read == written {
-            return Ok(());
-        }
-        let is_cancelled = self.tally.counts()[OutcomeKind::Cancelled.index()] > 0;
-        if is_cancelled {
             return Ok(());
         }
         Err(self.failed(Error::Malformed(format!(

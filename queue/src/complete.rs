@@ -2,7 +2,8 @@
 //!
 //! Long outcomes are stored by a plain HSETNX, not through Lua (which costs five times as much, see
 //! docs/decisions/0001); the script beside it in the same MULTI deletes the entry, and its XDEL decides who counts.
-//! Short ones go with the script.
+//! Those of payloads that travelled in their entry go with the script: a payload in its hash is what tells the script
+//! that a chunk is still to do.
 
 use bytes::Bytes;
 use puzzled_solver::OutcomeKind;
@@ -14,7 +15,6 @@ use crate::ids::BatchId;
 use crate::keys::{GROUP, StreamId};
 use crate::scripts::{self, Mode};
 use crate::submit::depth_field;
-use crate::wire::INLINE_BYTES_MAX;
 
 /// Most chunks recorded by one call.
 pub const CHUNKS_PER_CALL_MAX: usize = 256;
@@ -79,8 +79,7 @@ impl Queue {
                 *sum += u64::from(count);
             }
         }
-        let long: Vec<&Completed> =
-            chunks.iter().filter(|chunk| chunk.result.len() > INLINE_BYTES_MAX).collect();
+        let long: Vec<&Completed> = chunks.iter().filter(|chunk| chunk.claimed.payload.is_none()).collect();
         // Alone, the script is atomic and may be named by its hash; beside a store, both must happen or neither.
         let mode = if long.is_empty() { Mode::Hash } else { Mode::Text };
         let answers: Vec<redis::Value> = self
@@ -104,7 +103,7 @@ impl Queue {
                 for chunk in chunks {
                     pipe.arg(chunk.claimed.entry.to_string()).arg(chunk.claimed.chunk.number);
                     pipe.arg(chunk.counts.map(|count| count.to_string()).join(" "));
-                    let short = chunk.result.len() <= INLINE_BYTES_MAX;
+                    let short = chunk.claimed.payload.is_some();
                     pipe.arg(if short { &chunk.result[..] } else { b"" });
                 }
                 pipe

@@ -169,23 +169,38 @@ impl Queue {
     async fn agree(&self) -> Result<(), Error> {
         const PROTOCOL: u32 = 1;
         let (key, shards) = (self.keys().meta(), self.keys().shards());
-        let (protocol, found): (u32, u16) = self
-            .link()
-            .run(Operation::Inspect, |_| {
+        let read = || {
+            self.link().run::<(Vec<Option<String>>,)>(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
-                pipe.cmd("HSETNX").arg(&key).arg("protocol").arg(PROTOCOL).ignore();
-                pipe.cmd("HSETNX").arg(&key).arg("shards").arg(shards).ignore();
-                pipe.cmd("HGET").arg(&key).arg("protocol").cmd("HGET").arg(&key).arg("shards");
+                pipe.cmd("HMGET").arg(&key).arg("protocol").arg("shards");
                 pipe
             })
-            .await?;
+        };
+        // Reading first: somebody who only looks needs no right to write, and no room in a full server.
+        let (mut found,) = read().await?;
+        if found.iter().any(Option::is_none) {
+            self.link()
+                .run::<()>(Operation::Inspect, |_| {
+                    let mut pipe = redis::pipe();
+                    pipe.cmd("HSETNX").arg(&key).arg("protocol").arg(PROTOCOL).ignore();
+                    pipe.cmd("HSETNX").arg(&key).arg("shards").arg(shards).ignore();
+                    pipe
+                })
+                .await?;
+            (found,) = read().await?;
+        }
+        let number = |i: usize| {
+            let text = found.get(i).cloned().flatten().unwrap_or_default();
+            text.parse::<u32>().map_err(|_| Error::Incompatible(format!("'{text}' in {key} is not a number")))
+        };
+        let (protocol, found) = (number(0)?, number(1)?);
         if protocol != PROTOCOL {
             return Err(Error::Incompatible(format!(
                 "Redis at {} holds protocol {protocol}, this puzzled speaks {PROTOCOL}; run the same version everywhere",
                 self.address()
             )));
         }
-        if found != shards {
+        if found != u32::from(shards) {
             return Err(Error::Incompatible(format!(
                 "Redis at {} was set up with redis.shards = {found}, these settings say {shards}; \
                  use {found} (shards cannot change while batches exist)",

@@ -77,9 +77,14 @@ pub enum Error {
     NoJob(JobId),
     /// The outcomes asked for were read and dropped.
     #[error(
-        "results of batch {0} were collected already (by `solve`, or `results --drop`); submit with --keep to keep them"
+        "results of batch {0} were taken by the `solve` that submitted it; `solve --keep` leaves them in Redis"
     )]
     Collected(BatchId),
+    /// Outcomes that were recorded are not there.
+    #[error(
+        "outcomes of job {0} were recorded and are gone from Redis: deleted by hand, or evicted (see `puzzled doctor`)"
+    )]
+    Missing(JobId),
     /// The batch was cancelled.
     #[error("batch {0} was cancelled")]
     Cancelled(BatchId),
@@ -144,6 +149,7 @@ impl Error {
             Error::NoBatch(_) => "no_batch",
             Error::NoJob(_) => "no_job",
             Error::Collected(_) => "collected",
+            Error::Missing(_) => "missing",
             Error::Cancelled(_) => "cancelled",
             Error::Closed(_) => "closed",
             Error::Taken { .. } => "taken",

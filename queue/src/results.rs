@@ -85,6 +85,8 @@ impl Queue {
             JobState::Collected
         } else if batch_status.cancelled {
             JobState::Recorded { kind: OutcomeKind::Cancelled, text: Vec::new(), facts: None }
+        } else if batch_status.finished() {
+            return Err(Error::Missing(id));
         } else if id.index < batch_status.claimed {
             JobState::Running
         } else {
@@ -233,6 +235,9 @@ impl Follow {
                 outcomes.push(OutcomeKind::Cancelled, b"");
             }
             return Ok(Some(self.hand_out(span.jobs, outcomes, None)));
+        }
+        if status.finished() && self.chunk < status.chunks && self.chunk < self.looked_to {
+            return Err(Error::Missing(JobId { batch: self.id, index: self.first }));
         }
         Ok(None)
     }

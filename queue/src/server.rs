@@ -37,6 +37,9 @@ pub enum ServerError {
          Docker           docker run -d -p 127.0.0.1:6379:6379 redis:7, then set PUZZLED_REDIS__URL=redis://127.0.0.1:6379"
     )]
     NotFound,
+    /// Another server writes there.
+    #[error("{0} is in use by another private server; choose another folder, or end that one first")]
+    InUse(String),
     /// It was started and did not come up.
     #[error("{program} did not start: {reason}")]
     NotStarted {
@@ -55,6 +58,8 @@ pub struct LocalServer {
     guarded: bool,
     // Removed when the server is gone.
     _folder: tempfile::TempDir,
+    // Two servers that append to one file would destroy each other's data.
+    _lock: Option<std::fs::File>,
 }
 
 impl LocalServer {
@@ -75,6 +80,8 @@ impl LocalServer {
         let socket = folder.path().join("redis.sock");
         let data = options.data.clone().unwrap_or_else(|| folder.path().to_owned());
         std::fs::create_dir_all(&data).map_err(|e| failed(format!("data folder {}: {e}", data.display())))?;
+
+        let lock = options.data.as_deref().map(lock).transpose()?;
 
         let mut line: Vec<OsString> = options.guard.clone();
         line.push(program.clone().into());
@@ -109,7 +116,7 @@ impl LocalServer {
         let mut child = command.spawn().map_err(|e| failed(e.to_string()))?;
         let url = format!("redis+unix://{}", socket.display());
         wait_until_up(&mut child, &url, &log_path).await.map_err(failed)?;
-        Ok(Self { child, url, guarded, _folder: folder })
+        Ok(Self { child, url, guarded, _folder: folder, _lock: lock })
     }
 
     /// Where it listens.
@@ -136,6 +143,21 @@ impl LocalServer {
         }
         self.child.wait().await?;
         Ok(())
+    }
+}
+
+/// Takes a folder for one server, until the file is closed.
+fn lock(folder: &Path) -> Result<std::fs::File, ServerError> {
+    let path = folder.join("puzzled.lock");
+    let failed = |e: &dyn std::fmt::Display| ServerError::NotStarted {
+        program: "the private server".to_owned(),
+        reason: format!("{}: {e}", path.display()),
+    };
+    let file = std::fs::File::create(&path).map_err(|e| failed(&e))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(ServerError::InUse(folder.display().to_string())),
+        Err(std::fs::TryLockError::Error(e)) => Err(failed(&e)),
     }
 }
 

@@ -190,3 +190,64 @@ async fn the_sweeper_takes_the_dead_and_spares_the_living() {
     assert!(!text.contains(&bytes("dead")), "{text}");
     assert!(text.contains(&bytes("owner")), "a name with pending chunks must stay: {text}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_record_does_not_touch_a_chunk_that_was_sent_again() {
+    let bed = Bed::new().await;
+    let batch = bed.submit(&[4, 1]).await;
+    let mut stale = bed.consumer("stale").await;
+    let claimed = bed.claim(&mut stale, 2).await;
+    let fetched = bed.queue.fetch(claimed[0].stream, &claimed).await.unwrap();
+    let done: Vec<_> = fetched
+        .iter()
+        .map(|f| match &f.content {
+            puzzled_queue::Content::Payload(payload) => crate::support::solved(&f.claimed, payload, "stale"),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    // Redis loses everything, and the producer submits under the same id, cut differently.
+    let _: () = redis::cmd("FLUSHALL").query_async(&mut bed.raw().await).await.unwrap();
+    bed.queue.create(&batch).await.unwrap();
+    bed.queue.enqueue(&batch, &chunks(0, 0, &[3, 2]), true).await.unwrap();
+    let recorded = bed.queue.complete(claimed[0].stream, batch.id, &done).await.unwrap();
+    assert_eq!((recorded.counted, recorded.repeated), (0, 2));
+    let status = bed.queue.status(batch.id).await.unwrap();
+    assert_eq!((status.recorded, status.waiting()), (0, 5));
+    let mut fresh = bed.consumer("fresh").await;
+    assert_eq!(bed.drain(&mut fresh).await, 2);
+    let mut follow = bed.queue.follow(batch.id, 0).await.unwrap();
+    let mut sizes = Vec::new();
+    while let Some(part) = follow.next().await.unwrap() {
+        assert_eq!(part.facts.unwrap().worker, "w");
+        sizes.push(part.outcomes.len());
+    }
+    assert_eq!(sizes, [3, 2]);
+    bed.check_identity(batch.id).await;
+    assert_eq!(bed.depth().await, (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_server_can_still_be_read() {
+    let bed = Bed::new().await;
+    let batch = bed.submit(&[2]).await;
+    bed.drain(&mut bed.consumer("w").await).await;
+    set(&bed, "maxmemory", "1").await;
+    let visitor = Queue::connect(&bed.config).await.unwrap();
+    assert!(visitor.status(batch.id).await.unwrap().finished());
+    let mut follow = visitor.follow(batch.id, 0).await.unwrap();
+    assert_eq!(follow.next().await.unwrap().unwrap().outcomes.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outcomes_deleted_by_hand_are_reported_not_waited_for() {
+    let bed = Bed::new().await;
+    let batch = bed.submit(&[2, 2, 2]).await;
+    bed.drain(&mut bed.consumer("w").await).await;
+    let key = format!("{{puzzled:0}}:result:{}", batch.id);
+    let _: i64 = redis::cmd("HDEL").arg(key).arg(1).query_async(&mut bed.raw().await).await.unwrap();
+    let mut follow = bed.queue.follow(batch.id, 0).await.unwrap();
+    assert!(follow.next().await.unwrap().is_some());
+    assert!(matches!(follow.next().await, Err(Error::Missing(job)) if job.index == 2));
+    let job = puzzled_queue::JobId { batch: batch.id, index: 3 };
+    assert!(matches!(bed.queue.job(job).await, Err(Error::Missing(_))));
+}

@@ -205,7 +205,8 @@ fn check(part: &Part, task: &Task, lines: &[&[u8]], tally: &mut Tally) {
 /// Draws on stderr, and only when that is a terminal.
 fn bar(jobs: u64) -> ProgressBar {
     // A wrong template is a typo here; the plain bar still serves.
-    let style = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len}  {per_sec}  {elapsed}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len}  {rate}  {elapsed}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .with_key("rate", crate::terminal::rate);
     ProgressBar::new(jobs).with_style(style)
 }

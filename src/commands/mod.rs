@@ -57,7 +57,7 @@ pub(crate) async fn connect_with(settings: &Settings, registry: Option<&Registry
 
 /// Whether a command tells its own story on the terminal, so that only warnings are logged unless someone asks.
 pub(crate) fn is_quiet(command: &Command) -> bool {
-    matches!(command, Command::Up(_) | Command::Demo(_) | Command::Doctor(_) | Command::Config(_))
+    !matches!(command, Command::Worker(_) | Command::Dashboard(_))
 }
 
 /// Whether nobody has set this.

@@ -1,4 +1,4 @@
--- Records chunks. Short outcomes come as arguments; the others the caller stores in the same transaction (HSETNX
+-- Records chunks. Outcomes of short payloads come as arguments; the others the caller stores in the same transaction (HSETNX
 -- before this script).
 -- Atomic. The gate is XDEL: it returns 1 once in the life of an entry, so a chunk is counted once, whoever solves
 -- it and however often. (XACK alone would answer 0 for an entry that a recreated group has not handed out yet.)
@@ -12,9 +12,9 @@ local NAMES = {'solved', 'no_solution', 'multiple', 'invalid', 'timed_out', 'can
 local field = ARGV[3]
 local b = redis.call('HMGET', batch, 'claimed', 'cancelled_ms', 'collected')
 local lives = b[1] and not b[2]
-local ids, numbers, lost, answer, told, stored = {}, {}, {}, {lives and 1 or 0}, {}, {}
+local ids, lost, answer, told, stored = {}, {}, {lives and 1 or 0}, {}, {}
 for i = 12, #ARGV, 4 do
-  ids[#ids + 1], numbers[#numbers + 1] = ARGV[i], ARGV[i + 1]
+  ids[#ids + 1] = ARGV[i]
   if redis.call('XDEL', stream, ARGV[i]) == 1 then
     told[#told + 1] = ARGV[i + 1]
     if ARGV[i + 3] ~= '' then
@@ -24,8 +24,11 @@ for i = 12, #ARGV, 4 do
   else
     lost[#lost + 1] = ARGV[i + 2]
     answer[#answer + 1] = tonumber(ARGV[i + 1])
-    -- Recorded and already collected: what the transaction just stored again has no reader.
-    if lives and tonumber(ARGV[i + 1]) < tonumber(b[3]) then redis.call('HDEL', result, ARGV[i + 1]) end
+    -- What the transaction just stored must not stay where the chunk was collected already, or where it waits again
+    -- under another entry (sent anew after Redis lost its last moments): its payload is then still there.
+    if lives and (tonumber(ARGV[i + 1]) < tonumber(b[3]) or redis.call('HEXISTS', payload, ARGV[i + 1]) == 1) then
+      redis.call('HDEL', result, ARGV[i + 1])
+    end
   end
 end
 redis.call('XACK', stream, ARGV[1], unpack(ids))
@@ -38,7 +41,7 @@ if not lives then
   end
   return answer
 end
-redis.call('HDEL', payload, unpack(numbers))
+if #told > 0 then redis.call('HDEL', payload, unpack(told)) end
 if #stored > 0 then redis.call('HSET', result, unpack(stored)) end
 local sums = {}
 for k = 1, 7 do sums[k] = tonumber(ARGV[4 + k]) end
@@ -54,8 +57,9 @@ for k = 1, 7 do
   if sums[k] > 0 then redis.call('HINCRBY', batch, NAMES[k], sums[k]) end
   recorded = recorded + sums[k]
 end
+-- A chunk that was not ours to record may stand for nothing any more.
 local gain = tonumber(ARGV[4]) - tonumber(b[1])
-if gain > 0 then
+if gain > 0 and #lost == 0 then
   redis.call('HSET', batch, 'claimed', ARGV[4])
   redis.call('HINCRBY', depth, field .. ':waiting', -gain)
 else
@@ -65,7 +69,7 @@ if recorded > 0 then
   redis.call('HINCRBY', batch, 'recorded', recorded)
   -- One short chunk is told with its outcomes: whoever waits for it need not ask.
   local text = table.concat(told, ' ')
-  if #told == 1 and #stored == 2 then text = text .. '\n' .. stored[2] end
+  if #told == 1 and #stored == 2 and #stored[2] <= 512 then text = text .. '\n' .. stored[2] end
   redis.call('PUBLISH', ARGV[2], text)
 end
 if gain ~= recorded then redis.call('HINCRBY', depth, field .. ':running', gain - recorded) end
