@@ -1,6 +1,7 @@
 //! The one integration binary: real Redis, real processes, real faults.
 
 mod cli;
+mod deploy;
 mod faults;
 mod layering;
 mod ops;
