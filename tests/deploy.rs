@@ -27,7 +27,8 @@ async fn the_redis_settings_we_ship_satisfy_the_doctor() {
     drop(server.wait());
     let findings = findings.expect("an answer");
     // A slow machine may make the round trip slow; that is not the file's doing.
-    let bad: Vec<_> = findings.iter().filter(|f| f.verdict != Verdict::Good && f.subject != "latency").collect();
+    let bad: Vec<_> =
+        findings.iter().filter(|f| f.verdict != Verdict::Good && f.subject != "latency").collect();
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
