@@ -23,12 +23,22 @@ pub struct Batch {
     pub label: String,
     /// Whether results stay until somebody deletes them, instead of expiring.
     pub keep: bool,
+    /// Jobs in a full chunk; 0 if it varies. Submitting again under one id must cut the input alike, since chunks are
+    /// told apart by their numbers.
+    pub chunk_jobs: u32,
 }
 
 impl Batch {
     /// A batch of normal priority with a fresh id.
     pub fn new(task: Task) -> Self {
-        Self { id: BatchId::new(), task, priority: Priority::default(), label: String::new(), keep: false }
+        Self {
+            id: BatchId::new(),
+            task,
+            priority: Priority::default(),
+            label: String::new(),
+            keep: false,
+            chunk_jobs: 0,
+        }
     }
 }
 
@@ -67,10 +77,15 @@ impl Queue {
         let task = batch.task.to_string();
         match &answer[..] {
             [made] if reply::int(made) == Some(1) => Ok(Opened::New),
-            [_, old_task, old_priority] => {
+            [_, old_task, old_priority, old_chunk_jobs] => {
+                let old_chunk_jobs = reply::text(old_chunk_jobs);
                 let (old_task, old_priority) = (reply::text(old_task), reply::text(old_priority));
                 if old_task == task && old_priority == batch.priority.name() {
-                    Ok(Opened::Existing)
+                    if old_chunk_jobs == batch.chunk_jobs.to_string() {
+                        Ok(Opened::Existing)
+                    } else {
+                        Err(Error::CutOtherwise { id: batch.id, chunk_jobs: old_chunk_jobs })
+                    }
                 } else {
                     Err(Error::Taken { id: batch.id, task: old_task, priority: old_priority })
                 }
@@ -154,7 +169,8 @@ impl Queue {
             .arg(batch.priority.name())
             .arg(&batch.label)
             .arg(u8::from(batch.keep))
-            .arg(self.config().retention_s.saturating_mul(1000));
+            .arg(self.config().retention_s.saturating_mul(1000))
+            .arg(batch.chunk_jobs);
     }
 
     fn enqueue_call(&self, pipe: &mut Pipeline, mode: Mode, batch: &Batch, chunks: &[NewChunk], close: bool) {

@@ -37,6 +37,9 @@ async fn submitting_again_doubles_nothing_and_gaps_are_refused() {
     let other = Batch { priority: Priority::Low, ..batch.clone() };
     assert!(matches!(bed.queue.create(&other).await, Err(Error::Taken { .. })));
 
+    let otherwise = Batch { chunk_jobs: 4, ..batch.clone() };
+    assert!(matches!(bed.queue.create(&otherwise).await, Err(Error::CutOtherwise { .. })));
+
     let all = chunks(0, 0, &[4, 4, 4, 1]);
     assert_eq!(bed.queue.enqueue(&batch, &all[..2], false).await.unwrap(), 2);
     // The reply was lost: the same chunks come again, with a new one behind them.

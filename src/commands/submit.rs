@@ -62,6 +62,7 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
         priority: args.priority,
         label: args.label.clone(),
         keep: args.keep,
+        chunk_jobs: settings.producer.chunk_jobs,
     };
     let opened = queue.create(&batch).await?;
     terminal::print(&format!("{}\n", batch.id))?;
