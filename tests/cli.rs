@@ -587,7 +587,7 @@ fn an_interrupt_cancels_solve_and_leaves_submit_open() {
     };
     let mut solving = bench.talk(&["solve", "-", "--label", "s"]);
     solving.send(&puzzles(3));
-    eventually("submitted", || bench.run(&["batches"]).out.contains("3 "));
+    eventually("submitted", || bench.run(&["batches", "--json"]).out.contains("\"submitted\":3"));
     interrupt(&solving);
     // Its input stays open: it must not wait for it.
     eventually("solve ends", || solving.process.0.try_wait().unwrap().is_some());

@@ -101,6 +101,11 @@ impl Kept {
         self.lock().payloads.len()
     }
 
+    /// The queue holds so many chunks of the input.
+    pub(crate) fn confirm(&self, chunks: u64) {
+        self.confirmed.fetch_max(chunks, Ordering::Release);
+    }
+
     /// Jobs confirmed by the queue.
     pub(crate) fn confirmed_jobs(&self) -> u64 {
         let shelf = self.lock();
@@ -268,7 +273,7 @@ impl<B: Backend> Sender<B> {
                     self.outage.worked(Party::Sender);
                     self.backoff.reset();
                     debug_assert!(self.base + next >= end, "a call is accepted as a whole");
-                    self.kept.confirmed.fetch_max(self.base + next, Ordering::Release);
+                    self.kept.confirm(self.base + next);
                     if close {
                         self.kept.closed.store(true, Ordering::Release);
                     }

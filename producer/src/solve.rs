@@ -134,15 +134,8 @@ pub async fn solve<B: Backend>(
                     Err(Error::Busy { address: "the queue".to_owned(), reason: "no answer".to_owned() })
                 }
             };
-            let mut stand = run.stand();
-            // What was handed to the output is written to its last line, so that no line is torn and the count is
-            // true; unless its reader does not read.
-            run.collecting.abort();
-            drop((&mut run.collecting).await);
-            if let Ok(Some(jobs)) = tokio::time::timeout(LAST_WORDS, run.ending.jobs()).await {
-                stand.written = jobs;
-            }
-            Err(SolveError::Stopped { cancelled, stand })
+            let written = run.end_output().await;
+            Err(SolveError::Stopped { cancelled, stand: Stand { written, ..run.stand() } })
         }
         Some(Ok(cancelled)) => match run.input_error.take() {
             Some(error) => Err(SolveError::Input(error)),
@@ -157,8 +150,22 @@ pub async fn solve<B: Backend>(
         Some(Err(error)) => {
             // Nothing more will come: let the batch end, so that it can be collected and will expire.
             let batch = run.sender.batch().clone();
-            drop(tokio::time::timeout(LAST_WORDS, run.backend.enqueue(&batch, &[], true)).await);
-            Err(error)
+            let last = run.backend.enqueue(&batch, &[], true);
+            // It comes behind the calls on their way, and says what they have brought.
+            if let Ok(Ok(chunks)) = tokio::time::timeout(LAST_WORDS, last).await {
+                run.kept.confirm(run.sender.base() + chunks);
+            }
+            let submitted = run.kept.confirmed_jobs();
+            Err(match error {
+                SolveError::Queue { error, stand: Some(stand) } => {
+                    let written = run.end_output().await;
+                    SolveError::Queue { error, stand: Some(Stand { written, submitted, ..stand }) }
+                }
+                SolveError::Output { error, stand } => {
+                    SolveError::Output { error, stand: Stand { submitted, ..stand } }
+                }
+                other => other,
+            })
         }
     }
 }
@@ -360,6 +367,19 @@ impl<B: Backend> Run<B> {
 
     fn failed(&self, error: Error) -> SolveError {
         SolveError::Queue { error, stand: Some(self.stand()) }
+    }
+
+    /// Lets the output write what it was handed to the last line, so that no line is torn and the count is true, unless
+    /// its reader does not read. The jobs whose lines are out.
+    async fn end_output(&mut self) -> u64 {
+        if !self.collecting.is_finished() {
+            self.collecting.abort();
+            drop((&mut self.collecting).await);
+        }
+        match tokio::time::timeout(LAST_WORDS, self.ending.jobs()).await {
+            Ok(Some(jobs)) => jobs,
+            _ => self.tally.jobs(),
+        }
     }
 
     fn stand(&self) -> Stand {

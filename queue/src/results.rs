@@ -122,6 +122,7 @@ impl Queue {
             told: BTreeSet::new(),
             untold_to: u64::MAX,
             looked_to: 0,
+            settled_to: 0,
             looked: false,
             collected: VecDeque::new(),
         })
@@ -182,6 +183,8 @@ pub struct Follow {
     untold_to: u64,
     /// Chunks below this number were looked for since, whether told of or not.
     looked_to: u64,
+    /// Chunks below this number were looked for when the batch was finished: what was missing then is gone.
+    settled_to: u64,
     /// Whether the last call looked.
     looked: bool,
     collected: VecDeque<u64>,
@@ -236,7 +239,7 @@ impl Follow {
             }
             return Ok(Some(self.hand_out(span.jobs, outcomes, None)));
         }
-        if status.finished() && self.chunk < status.chunks && self.chunk < self.looked_to {
+        if self.chunk < status.chunks && self.chunk < self.settled_to {
             return Err(Error::Missing(JobId { batch: self.id, index: self.first }));
         }
         Ok(None)
@@ -346,6 +349,9 @@ impl Follow {
             self.looked_to = window.end;
             // Whatever is added from now on is announced when it is recorded.
             self.untold_to = self.untold_to.min(status.chunks);
+        }
+        if everywhere && status.finished() {
+            self.settled_to = window.end;
         }
         self.status = Some(status);
         for (number, bytes) in unread.into_iter().zip(stored) {
