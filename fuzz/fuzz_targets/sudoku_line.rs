@@ -9,7 +9,7 @@ fuzz_target!(|data: &[u8]| {
     if let Some(board) = Board::from_line(data) {
         assert_eq!(Board::parse(data), Ok(board));
     }
-    for name in ["sudoku.solve", "sudoku.count:limit=5"] {
+    for name in ["sudoku.solve", "sudoku.check", "sudoku.all:limit=3", "sudoku.count:limit=5"] {
         let task: Task = name.parse().expect("a task of the table");
         let mut outcomes = Outcomes::new();
         task.engine().solve(&[data], &Budget { nodes: 100, cancel: None }, &mut outcomes);

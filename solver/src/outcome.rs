@@ -15,11 +15,13 @@ use memchr::memchr_iter;
 /// How a job ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum OutcomeKind {
-    /// There is an answer, and it is the text. For a sudoku to solve: the only one.
+    /// There is an answer, and it is the text. For a sudoku to solve or check: the only one.
     Solved,
     /// The puzzle is well-formed and has no solution.
     NoSolution,
-    /// More than one solution; the text is one of them. Which one may differ from engine to engine.
+    /// More solutions than the task asks for: more than one to `solve` (the text is one of them) or to `check` (two of
+    /// them), more than the limit for `all` and `count` (the text ends in `+`). Which ones are shown may differ from
+    /// engine to engine.
     Multiple,
     /// The line is not a puzzle of this task; the text says why.
     Invalid,

@@ -176,7 +176,8 @@ impl Task {
 
     /// Checks one answer by code that shares nothing with the engines.
     ///
-    /// What is checked without solving: a `Solved` or `Multiple` answer really solves this very puzzle; an `Invalid`
+    /// What is checked without solving: a `Solved` or `Multiple` answer really solves this very puzzle, and where it
+    /// shows several solutions, no two are alike; an `Invalid`
     /// puzzle really does not parse; a slide board without solution really has the wrong parity; a count lies within
     /// its limit; what `TimedOut` gives as its best is a true solution. What is not: that a sudoku has no other
     /// solution, or none, or as many as counted, and that a slide path is the shortest. `Cancelled` and `Failed`
@@ -297,7 +298,10 @@ mod tests {
         check("echo", Ok("echo"));
         check(
             "sudoku",
-            Err("there is no task \"sudoku\"; there are sudoku.solve, sudoku.count, slide.solve"),
+            Err(
+                "there is no task \"sudoku\"; there are sudoku.solve, sudoku.check, sudoku.first, sudoku.all, \
+                 sudoku.count, slide.solve",
+            ),
         );
         check("sudoku.solve:limit=2", Err("sudoku.solve has no option \"limit\""));
         check("sudoku.solve:", Err("sudoku.solve has no option \"\""));

@@ -13,6 +13,10 @@ const MAGICTOUR: &str =
 
 const UNIQUE: &str = ".5..83.17...1..4..3.4..56.8....3...9.9.8245....6....7...9....5...729..861.36.72.4";
 
+/// A board with four solutions, and these.
+const FOUR: &str = "12343412........";
+const FOUR_SOLUTIONS: &str = "1234341221434321 1234341223414123 1234341241232341 1234341243212143";
+
 fn task(text: &str) -> Task {
     text.parse().expect("a task of the table")
 }
@@ -220,9 +224,18 @@ fn cancelling_midway_keeps_what_was_found() {
 
 #[test]
 fn outcomes_by_kind() {
-    check("sudoku.count:limit=1000", &".".repeat(81), (OutcomeKind::Solved, "1000"));
+    check("sudoku.count:limit=1000", &".".repeat(81), (OutcomeKind::Multiple, "1000+"));
+    check("sudoku.count:limit=287", &".".repeat(16), (OutcomeKind::Multiple, "287+"));
     check("sudoku.count:limit=288", &".".repeat(16), (OutcomeKind::Solved, "288"));
-    check("sudoku.count", &".".repeat(256), (OutcomeKind::Solved, "1000"));
+    check("sudoku.count", &".".repeat(256), (OutcomeKind::Multiple, "1000+"));
+    for task in ["sudoku.check", "sudoku.first", "sudoku.all"] {
+        check(task, "12343412214343..", (OutcomeKind::Solved, "1234341221434321"));
+        check(task, &format!("55{}", ".".repeat(79)), (OutcomeKind::NoSolution, ""));
+        check(task, &format!("GG{}", ".".repeat(254)), (OutcomeKind::NoSolution, ""));
+        check(task, "!why", (OutcomeKind::Invalid, "why"));
+    }
+    check("sudoku.all", FOUR, (OutcomeKind::Solved, FOUR_SOLUTIONS));
+    check("sudoku.all:limit=4", FOUR, (OutcomeKind::Solved, FOUR_SOLUTIONS));
     check("sudoku.solve", &format!("55{}", ".".repeat(79)), (OutcomeKind::NoSolution, ""));
     check("sudoku.count", &format!("55{}", ".".repeat(79)), (OutcomeKind::Solved, "0"));
     check("sudoku.solve", &format!("GG{}", ".".repeat(254)), (OutcomeKind::NoSolution, ""));
@@ -235,6 +248,44 @@ fn outcomes_by_kind() {
         "12",
         (OutcomeKind::Invalid, "column 3: expected 16, 81, 256 or 625 cells, found 2"),
     );
+}
+
+#[test]
+fn witnesses_differ_and_more_of_them_are_told() {
+    let empty = ".".repeat(81);
+    for puzzle in [FOUR, &empty, &".".repeat(256)] {
+        for (task_text, shown, more) in [
+            ("sudoku.check", 2, false),
+            ("sudoku.all:limit=1", 1, true),
+            ("sudoku.all:limit=3", 3, true),
+            ("sudoku.first", 1, false),
+        ] {
+            let task = task(task_text);
+            let (kind, text) = outcome(&task, &mut *task.engine(), puzzle.as_bytes(), &Budget::unlimited());
+            let is_first = task_text == "sudoku.first";
+            assert_eq!(kind, if is_first { OutcomeKind::Solved } else { OutcomeKind::Multiple });
+            let witnesses: Vec<_> = text.strip_suffix(" +").unwrap_or(&text).split(' ').collect();
+            assert_eq!((witnesses.len(), text.ends_with(" +")), (shown, more), "{task_text}");
+            // That each solves the puzzle and that they ascend is what `verify` looked at already.
+            assert!(witnesses.windows(2).all(|pair| pair[0] < pair[1]), "{task_text}");
+        }
+    }
+}
+
+#[test]
+fn long_slices_with_many_witnesses_are_cut() {
+    let task = task("sudoku.all:limit=1000");
+    let empty = ".".repeat(81);
+    let mut puzzles = vec![empty.as_str(); 66];
+    puzzles.extend([UNIQUE, FOUR, "!no"]);
+    let puzzles: Vec<_> = puzzles.into_iter().map(str::as_bytes).collect();
+    let mut outcomes = Outcomes::new();
+    task.engine().solve(&puzzles, &Budget::unlimited(), &mut outcomes);
+    assert_eq!(outcomes.counts(), [2, 0, 66, 1, 0, 0, 0]);
+    for (puzzle, outcome) in puzzles.iter().zip(outcomes.iter()).step_by(7) {
+        assert!(task.verify(puzzle, outcome));
+    }
+    assert_eq!(outcomes.get(67).text, FOUR_SOLUTIONS.as_bytes());
 }
 
 #[test]
@@ -260,6 +311,12 @@ fn budgets_give_the_best_so_far() {
     };
     assert_eq!(found("sudoku.solve", &two_nodes), (OutcomeKind::TimedOut, String::new()));
     assert_eq!(found("sudoku.count", &two_nodes), (OutcomeKind::TimedOut, "0".to_owned()));
+    assert_eq!(found("sudoku.check", &two_nodes), (OutcomeKind::TimedOut, String::new()));
+    let all = task("sudoku.all:limit=1000");
+    let budget = Budget { nodes: 100, cancel: None };
+    let (kind, text) = outcome(&all, &mut *all.engine(), &[b'.'; 16], &budget);
+    assert_eq!(kind, OutcomeKind::TimedOut);
+    assert!(text.split(' ').count() > 1);
     let (kind, text) = found("sudoku.count:limit=1000000", &Budget { nodes: 1000, cancel: None });
     assert_eq!(kind, OutcomeKind::TimedOut);
     assert!(text.parse::<u64>().is_ok_and(|count| count > 1));
@@ -299,6 +356,56 @@ fn tampered_answers_are_refused() {
         assert!(!verify(&count, OutcomeKind::Solved, wrong), "{wrong:?}");
     }
     assert!(!verify(&count, OutcomeKind::Multiple, &answer));
+    assert!(verify(&count, OutcomeKind::Multiple, b"5+"));
+    for wrong in [&b"4+"[..], b"6+", b"5", b"+", b"5 +", b"5++"] {
+        assert!(!verify(&count, OutcomeKind::Multiple, wrong), "{wrong:?}");
+    }
+    assert!(!verify(&count, OutcomeKind::Solved, b"5+") && !verify(&count, OutcomeKind::NoSolution, b""));
+}
+
+#[test]
+fn tampered_witnesses_are_refused() {
+    let solutions: Vec<_> = FOUR_SOLUTIONS.split(' ').collect();
+    let verify = |task_text: &str, kind, text: &str| {
+        task(task_text).verify(FOUR.as_bytes(), OutcomeRef { kind, text: text.as_bytes() })
+    };
+    let [one, two, three, _] = solutions[..] else { panic!("four solutions") };
+    let other = "2143341212344321";
+    use OutcomeKind::{Multiple, NoSolution, Solved, TimedOut};
+    for (task, kind, text, is_good) in [
+        ("sudoku.check", Solved, one.to_owned(), true),
+        ("sudoku.check", Solved, format!("{one} {two}"), false),
+        ("sudoku.check", Multiple, format!("{one} {three}"), true),
+        ("sudoku.check", Multiple, format!("{one} {one}"), false),
+        ("sudoku.check", Multiple, format!("{two} {one}"), false),
+        ("sudoku.check", Multiple, format!("{one}  {two}"), false),
+        ("sudoku.check", Multiple, format!("{one} {two} "), false),
+        ("sudoku.check", Multiple, format!("{one} {other}"), false),
+        ("sudoku.check", Multiple, format!("{one} {two} {three}"), false),
+        ("sudoku.check", Multiple, one.to_owned(), false),
+        ("sudoku.check", Multiple, String::new(), false),
+        ("sudoku.check", NoSolution, one.to_owned(), false),
+        ("sudoku.check", TimedOut, one.to_owned(), true),
+        ("sudoku.check", TimedOut, other.to_owned(), false),
+        ("sudoku.first", Solved, three.to_owned(), true),
+        ("sudoku.first", Multiple, three.to_owned(), false),
+        ("sudoku.first", Solved, String::new(), false),
+        ("sudoku.all:limit=2", Solved, one.to_owned(), true),
+        ("sudoku.all:limit=2", Solved, format!("{one} {two}"), true),
+        ("sudoku.all:limit=2", Solved, format!("{one} {two} +"), false),
+        ("sudoku.all:limit=2", Solved, format!("{one} {two} {three}"), false),
+        ("sudoku.all:limit=2", Solved, format!("{two} {one}"), false),
+        ("sudoku.all:limit=2", Multiple, format!("{one} {two} +"), true),
+        ("sudoku.all:limit=2", Multiple, format!("{one} {two}"), false),
+        ("sudoku.all:limit=2", Multiple, format!("{one} {two}+"), false),
+        ("sudoku.all:limit=2", Multiple, format!("{one} +"), false),
+        ("sudoku.all:limit=2", Multiple, format!("{one} {one} +"), false),
+        ("sudoku.all:limit=2", Multiple, " +".to_owned(), false),
+        ("sudoku.all:limit=2", TimedOut, format!("{one} {two}"), true),
+        ("sudoku.all:limit=2", TimedOut, format!("{one} {two} {three}"), false),
+    ] {
+        assert_eq!(verify(task, kind, &text), is_good, "{task} {kind:?} {text:?}");
+    }
 }
 
 fn solved(puzzle: &str) -> Vec<u8> {
@@ -347,8 +454,34 @@ proptest! {
     }
 
     #[test]
+    fn all_solutions_are_those_of_the_oracle(slice in proptest::collection::vec(sub_puzzle(), 1..40)) {
+        const LIMIT: u64 = 50;
+        let task = task(&format!("sudoku.all:limit={LIMIT}"));
+        let mut oracle = ExactCover::new(3);
+        let slice: Vec<_> = slice.into_iter().filter_map(Board::from_cells).collect();
+        let mut lines = Vec::new();
+        slice.iter().for_each(|board| board.write(&mut lines));
+        let puzzles: Vec<_> = lines.chunks(CELLS).collect();
+        let mut outcomes = Outcomes::new();
+        task.engine().solve(&puzzles, &Budget::unlimited(), &mut outcomes);
+        for ((board, puzzle), outcome) in slice.iter().zip(&puzzles).zip(outcomes.iter()) {
+            prop_assert!(task.verify(puzzle, outcome));
+            let mut expected = Vec::new();
+            let mut witness = |cells: &[u8]| expected.push(cells.iter().map(|v| b'0' + v).collect::<Vec<_>>());
+            let (count, _) = oracle.solve_each(board.cells(), LIMIT + 1, &Budget::unlimited(), &mut witness);
+            expected.sort_unstable();
+            match count {
+                0 => prop_assert_eq!(outcome.kind, OutcomeKind::NoSolution),
+                1..=LIMIT => prop_assert_eq!(outcome.text, &expected.join(&b' ')[..]),
+                _ => prop_assert_eq!(outcome.kind, OutcomeKind::Multiple),
+            }
+        }
+    }
+
+    #[test]
     fn any_text_has_one_outcome_that_verifies(text in "[0-9._*a-p!\n ]{0,100}|[.0-4]{16}|[.1-9]{81}") {
-        for task in [task("sudoku.solve"), task("sudoku.count:limit=3")] {
+        for name in ["solve", "check", "first", "all:limit=2", "count:limit=3"] {
+            let task = task(&format!("sudoku.{name}"));
             let budget = Budget { nodes: 1000, cancel: None };
             outcome(&task, &mut *task.engine(), text.as_bytes(), &budget);
         }

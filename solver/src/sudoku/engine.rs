@@ -11,26 +11,70 @@ use crate::sudoku::verify::is_solution_line;
 use crate::sudoku::{Bitmask, Board, CELLS, End, ExactCover, Grid, LaneEngine, Verdict, board, is_solution};
 
 /// What is asked about each board.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Question {
-    /// One solution, and whether it is the only one: counts to 2.
+    /// One solution, and whether it is the only one.
     Solve,
+    /// The same, and two solutions where there are several.
+    Check,
+    /// One solution, whether or not there are more.
+    First,
+    /// All solutions, at most `limit`.
+    All { limit: u64 },
     /// How many solutions there are, at most `limit`.
     Count { limit: u64 },
 }
 
 impl Question {
+    /// Up to how many solutions make a full answer. More of them are `Multiple`.
+    fn asked(self) -> u64 {
+        match self {
+            Question::Solve | Question::Check | Question::First => 1,
+            Question::All { limit } | Question::Count { limit } => limit,
+        }
+    }
+
     /// After how many solutions nothing more can change the answer.
     fn limit(self) -> u64 {
         match self {
-            Question::Solve => 2,
-            Question::Count { limit } => limit,
+            Question::First => 1,
+            _ => self.asked() + 1,
+        }
+    }
+
+    /// The most solutions an answer shows.
+    fn shown(self) -> u64 {
+        match self {
+            Question::Solve | Question::First => 1,
+            Question::Check => 2,
+            Question::All { limit } => limit,
+            Question::Count { .. } => 0,
+        }
+    }
+
+    fn outcome_kind(self, solutions: u64, end: End) -> OutcomeKind {
+        match (end, self) {
+            (End::OutOfNodes, _) => OutcomeKind::TimedOut,
+            (End::Cancelled, _) => OutcomeKind::Cancelled,
+            (End::Complete, _) if solutions > self.asked() => OutcomeKind::Multiple,
+            (End::Complete, Question::Count { .. }) => OutcomeKind::Solved,
+            (End::Complete, _) if solutions == 0 => OutcomeKind::NoSolution,
+            (End::Complete, _) => OutcomeKind::Solved,
         }
     }
 }
 
+/// Stands behind an answer cut off at its limit: there are more.
+const MORE: u8 = b'+';
+
 /// Boards in a call up to which solving them one by one is sooner done than filling lanes.
 const ALONE_MAX: usize = 3;
+
+/// Puzzles solved at once at least; as many fill the lanes well.
+const SLICE_MIN: u64 = 64;
+
+/// Witnesses kept at once, 96 bytes each, unless [`SLICE_MIN`] puzzles have more.
+const WITNESSES_MAX: u64 = 1 << 16;
 
 /// One solver thread's sudoku engines and scratch memory.
 pub(crate) struct SudokuEngine {
@@ -43,6 +87,10 @@ pub(crate) struct SudokuEngine {
     exact_covers: [Option<ExactCover>; 4],
     boards: Vec<Board>,
     verdicts: Vec<Verdict>,
+    /// Solutions with the index of their board, where an answer shows several.
+    witnesses: Vec<(usize, [u8; CELLS])>,
+    /// The witnesses in order: by board, then as texts are sorted.
+    order: Vec<u32>,
     /// Which puzzles of the call went into `boards`.
     is_board: Vec<bool>,
     text: Vec<u8>,
@@ -57,9 +105,69 @@ impl SudokuEngine {
             exact_covers: [const { None }; 4],
             boards: Vec::new(),
             verdicts: Vec::new(),
+            witnesses: Vec::new(),
+            order: Vec::new(),
             is_board: Vec::new(),
             text: Vec::new(),
         }
+    }
+
+    /// How many puzzles to solve at once: bounded only if memory has to hold many solutions of each.
+    fn slice(&self) -> usize {
+        match self.question.shown() {
+            0 | 1 => usize::MAX,
+            _ => (WITNESSES_MAX / self.question.limit()).max(SLICE_MIN) as usize,
+        }
+    }
+
+    fn solve_slice(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
+        self.boards.clear();
+        self.is_board.clear();
+        for puzzle in puzzles {
+            let board = Board::from_line(puzzle);
+            self.is_board.push(board.is_some());
+            self.boards.extend(board);
+        }
+        self.solve_boards(budget);
+
+        let verdicts = std::mem::take(&mut self.verdicts);
+        let (witnesses, order) = (std::mem::take(&mut self.witnesses), std::mem::take(&mut self.order));
+        let (mut next, mut rest) = (verdicts.iter(), &order[..]);
+        for (index, puzzle) in puzzles.iter().enumerate() {
+            if !self.is_board[index] {
+                self.solve_other(puzzle, budget, outcomes);
+            } else if let Some(Verdict { solutions, end, solution }) = next.next() {
+                if self.question.shown() > 1 {
+                    let own;
+                    (own, rest) = rest.split_at(*solutions as usize);
+                    let cells = own.iter().map(|&index| &witnesses[index as usize].1[..]);
+                    self.push(*solutions, *end, cells, outcomes);
+                } else {
+                    let found = (*solutions > 0).then_some(&solution[..]);
+                    self.push(*solutions, *end, found.into_iter(), outcomes);
+                }
+            }
+        }
+        (self.verdicts, self.witnesses, self.order) = (verdicts, witnesses, order);
+    }
+
+    /// Solves all of `boards`: a verdict for each, and witnesses in order if the question shows several.
+    fn solve_boards(&mut self, budget: &Budget<'_>) {
+        let (boards, limit, verdicts) = (&self.boards, self.question.limit(), &mut self.verdicts);
+        verdicts.clear();
+        self.witnesses.clear();
+        if self.question.shown() > 1 {
+            let mut witness = |board, cells: &[u8; CELLS]| self.witnesses.push((board, *cells));
+            self.lanes.solve_each(boards, limit, budget, verdicts, &mut witness);
+        } else if boards.len() <= ALONE_MAX {
+            self.bitmask.solve_many(boards, limit, budget, verdicts);
+        } else {
+            self.lanes.solve_many(boards, limit, budget, verdicts);
+        }
+        assert_eq!(verdicts.len(), boards.len(), "one verdict per board");
+        self.order.clear();
+        self.order.extend(0..self.witnesses.len() as u32);
+        self.order.sort_unstable_by_key(|&index| &self.witnesses[index as usize]);
     }
 
     /// Judges a puzzle that is not a 9x9 line.
@@ -70,60 +178,54 @@ impl SudokuEngine {
         };
         let box_size = grid.box_size();
         let engine = self.exact_covers[box_size - 2].get_or_insert_with(|| ExactCover::new(box_size));
-        let mut solution = vec![0; grid.cells().len()];
-        let (solutions, end) = engine.solve(grid.cells(), self.question.limit(), budget, &mut solution);
-        self.push(solutions, end, &solution, outcomes);
+        let shown = self.question.shown();
+        let mut witnesses = Vec::new();
+        let mut witness = |cells: &[u8]| {
+            if (witnesses.len() as u64) < shown {
+                witnesses.push(cells.to_vec());
+            }
+        };
+        let (solutions, end) = engine.solve_each(grid.cells(), self.question.limit(), budget, &mut witness);
+        witnesses.sort_unstable();
+        self.push(solutions, end, witnesses.iter().map(Vec::as_slice), outcomes);
     }
 
-    fn push(&mut self, solutions: u64, end: End, solution: &[u8], outcomes: &mut Outcomes) {
-        self.text.clear();
-        match self.question {
-            Question::Solve if solutions > 0 => board::write_cells(solution, &mut self.text),
-            Question::Solve => {}
-            Question::Count { .. } => write!(self.text, "{solutions}").expect("a Vec takes any text"),
-        }
-        let kind = match (end, self.question, solutions) {
-            (End::OutOfNodes, _, _) => OutcomeKind::TimedOut,
-            (End::Cancelled, _, _) => OutcomeKind::Cancelled,
-            (End::Complete, Question::Count { .. }, _) | (End::Complete, Question::Solve, 1) => {
-                OutcomeKind::Solved
+    /// Pushes one outcome; `witnesses` are at least as many of the solutions as the question shows, sorted.
+    fn push<'a>(
+        &mut self,
+        solutions: u64,
+        end: End,
+        witnesses: impl Iterator<Item = &'a [u8]>,
+        outcomes: &mut Outcomes,
+    ) {
+        let (question, text) = (self.question, &mut self.text);
+        text.clear();
+        let kind = question.outcome_kind(solutions, end);
+        match question {
+            _ if kind == OutcomeKind::Cancelled => {}
+            Question::Count { limit } => {
+                write!(text, "{}", solutions.min(limit)).expect("a Vec takes any text");
+                text.extend((solutions > limit).then_some(MORE));
             }
-            (End::Complete, Question::Solve, 0) => OutcomeKind::NoSolution,
-            (End::Complete, Question::Solve, _) => OutcomeKind::Multiple,
-        };
-        let text = if kind == OutcomeKind::Cancelled { &[][..] } else { &self.text };
+            _ => {
+                for (index, cells) in witnesses.take(question.shown() as usize).enumerate() {
+                    text.extend((index > 0).then_some(b' '));
+                    board::write_cells(cells, text);
+                }
+                if matches!(question, Question::All { limit } if solutions > limit) {
+                    text.extend([b' ', MORE]);
+                }
+            }
+        }
         outcomes.push(kind, text);
     }
 }
 
 impl Engine for SudokuEngine {
     fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
-        self.boards.clear();
-        self.is_board.clear();
-        for puzzle in puzzles {
-            let board = Board::from_line(puzzle);
-            self.is_board.push(board.is_some());
-            self.boards.extend(board);
+        for slice in puzzles.chunks(self.slice()) {
+            self.solve_slice(slice, budget, outcomes);
         }
-        let mut verdicts = std::mem::take(&mut self.verdicts);
-        verdicts.clear();
-        let limit = self.question.limit();
-        if self.boards.len() <= ALONE_MAX {
-            self.bitmask.solve_many(&self.boards, limit, budget, &mut verdicts);
-        } else {
-            self.lanes.solve_many(&self.boards, limit, budget, &mut verdicts);
-        }
-        assert_eq!(verdicts.len(), self.boards.len(), "one verdict per board");
-
-        let mut next = verdicts.iter();
-        for (index, puzzle) in puzzles.iter().enumerate() {
-            if !self.is_board[index] {
-                self.solve_other(puzzle, budget, outcomes);
-            } else if let Some(verdict) = next.next() {
-                self.push(verdict.solutions, verdict.end, &verdict.solution, outcomes);
-            }
-        }
-        self.verdicts = verdicts;
     }
 }
 
@@ -138,20 +240,44 @@ fn read(puzzle: &[u8]) -> Result<Grid, Vec<u8>> {
 
 /// See [`Task::verify`](crate::Task::verify).
 pub(crate) fn verify(question: Question, puzzle: &[u8], outcome: OutcomeRef<'_>) -> bool {
-    match outcome.kind {
-        OutcomeKind::Cancelled | OutcomeKind::Failed => return true,
-        OutcomeKind::Invalid => return read(puzzle).is_err(),
-        OutcomeKind::Solved | OutcomeKind::NoSolution | OutcomeKind::Multiple | OutcomeKind::TimedOut => {}
-    }
-    match (question, outcome.kind) {
-        (Question::Solve, OutcomeKind::NoSolution) => outcome.text.is_empty() && read(puzzle).is_ok(),
-        (Question::Solve, OutcomeKind::TimedOut) if outcome.text.is_empty() => read(puzzle).is_ok(),
-        (Question::Solve, _) => solves(puzzle, outcome.text),
-        (Question::Count { limit }, OutcomeKind::Solved | OutcomeKind::TimedOut) => {
-            read(puzzle).is_ok() && count_of(outcome.text).is_some_and(|count| count <= limit)
+    use OutcomeKind::{Cancelled, Failed, Invalid, Multiple, NoSolution, Solved, TimedOut};
+    let (kind, text) = (outcome.kind, outcome.text);
+    match (question, kind) {
+        (_, Cancelled | Failed) => true,
+        (_, Invalid) => read(puzzle).is_err(),
+        (Question::Solve, Solved | Multiple) | (Question::Check | Question::First, Solved) => {
+            solves(puzzle, text)
         }
-        (Question::Count { .. }, _) => false,
+        (Question::Check, Multiple) => all_solve(puzzle, text) == Some(2),
+        (Question::All { limit }, Solved) => all_solve(puzzle, text).is_some_and(|count| count <= limit),
+        (Question::All { limit }, Multiple) => {
+            text.strip_suffix(&[b' ', MORE]).and_then(|text| all_solve(puzzle, text)) == Some(limit)
+        }
+        (Question::Count { limit }, Solved | TimedOut) => {
+            read(puzzle).is_ok() && count_of(text).is_some_and(|count| count <= limit)
+        }
+        (Question::Count { limit }, Multiple) => {
+            read(puzzle).is_ok() && text.strip_suffix(&[MORE]).and_then(count_of) == Some(limit)
+        }
+        (Question::Count { .. }, NoSolution) | (Question::First, Multiple) => false,
+        (_, NoSolution) => text.is_empty() && read(puzzle).is_ok(),
+        (_, TimedOut) if text.is_empty() => read(puzzle).is_ok(),
+        (_, TimedOut) => all_solve(puzzle, text).is_some_and(|count| count <= question.shown()),
     }
+}
+
+/// How many solutions `answers` shows, separated by one space and in ascending order, hence no two alike; `None`
+/// unless each solves `puzzle`.
+fn all_solve(puzzle: &[u8], answers: &[u8]) -> Option<u64> {
+    let mut count = 0;
+    let mut last: &[u8] = b"";
+    for answer in answers.split(|&byte| byte == b' ') {
+        if answer <= last || !solves(puzzle, answer) {
+            return None;
+        }
+        (count, last) = (count + 1, answer);
+    }
+    Some(count)
 }
 
 /// Whether `answer` is the canonical text of a solution of `puzzle`.

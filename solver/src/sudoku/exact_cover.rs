@@ -94,33 +94,31 @@ impl ExactCover {
         self.sizes[item] += 1;
     }
 
-    /// Counts solutions up to `limit` and writes the first one found to `solution`, which is left alone when there
-    /// is none. `cells` holds 0 for a blank. Givens that contradict each other mean no solution.
+    /// Counts solutions up to `limit` and hands each to `witness`, values row by row. `cells` holds 0 for a blank.
+    /// Givens that contradict each other mean no solution.
     ///
     /// # Panics
     ///
-    /// When `cells` and `solution` do not have this board's number of cells, or a value is above its side.
-    pub fn solve(
+    /// When `cells` does not have this board's number of cells, or a value is above its side.
+    pub fn solve_each(
         &mut self,
         cells: &[u8],
         limit: u64,
         budget: &Budget<'_>,
-        solution: &mut [u8],
+        witness: &mut dyn FnMut(&[u8]),
     ) -> (u64, End) {
         let side = self.side;
-        assert_eq!(
-            (cells.len(), solution.len()),
-            (side * side, side * side),
-            "a board has {side} x {side} cells"
-        );
+        assert_eq!(cells.len(), side * side, "a board has {side} x {side} cells");
         assert!(cells.iter().all(|&value| usize::from(value) <= side), "values go up to {side}");
         let result = if self.take_givens(cells) {
+            let mut solution = cells.to_vec();
+            // Every path to a solution fills the same cells, all that have no given.
             self.search(limit, budget, |path, nodes_of_items| {
-                solution.copy_from_slice(cells);
                 for &node in path {
                     let option = (node - nodes_of_items) / 4;
                     solution[option / side] = (option % side + 1) as u8;
                 }
+                witness(&solution);
             })
         } else {
             (0, End::Complete)
@@ -130,6 +128,27 @@ impl ExactCover {
             self.uncover(item);
         }
         result
+    }
+
+    /// Counts solutions up to `limit` and writes the first one found to `solution`, which is left alone when there
+    /// is none.
+    ///
+    /// # Panics
+    ///
+    /// As [`ExactCover::solve_each`], and when `solution` is not as long as `cells`.
+    pub fn solve(
+        &mut self,
+        cells: &[u8],
+        limit: u64,
+        budget: &Budget<'_>,
+        solution: &mut [u8],
+    ) -> (u64, End) {
+        let mut is_first = true;
+        self.solve_each(cells, limit, budget, &mut |found| {
+            if std::mem::take(&mut is_first) {
+                solution.copy_from_slice(found);
+            }
+        })
     }
 
     /// Solves each 9x9 board and pushes one verdict for each, in order.
@@ -168,7 +187,7 @@ impl ExactCover {
         true
     }
 
-    /// Walks the tree of choices; calls `found` with the path and the number of heads at the first solution.
+    /// Walks the tree of choices; calls `found` with the path and the number of heads at each solution.
     fn search(
         &mut self,
         limit: u64,
@@ -187,9 +206,7 @@ impl ExactCover {
             // Down: branch on the item with fewest options.
             let mut node = match self.smallest_item() {
                 None => {
-                    if solutions == 0 {
-                        found(&self.path, self.first_option_node());
-                    }
+                    found(&self.path, self.first_option_node());
                     solutions += 1;
                     if solutions == limit {
                         break End::Complete;

@@ -73,8 +73,34 @@ pub(crate) static DOOR: Door = Door {
             engine: |_| Box::new(SudokuEngine::new(Question::Solve)),
         },
         Operation {
+            name: "check",
+            about: "unique, several or none: one solution, two different ones, or NoSolution",
+            options: &[],
+            canonical: board::canonical,
+            verify: |_, puzzle, outcome| engine::verify(Question::Check, puzzle, outcome),
+            engine: |_| Box::new(SudokuEngine::new(Question::Check)),
+        },
+        Operation {
+            name: "first",
+            about: "some solution, soonest: does not look whether there are more",
+            options: &[],
+            canonical: board::canonical,
+            verify: |_, puzzle, outcome| engine::verify(Question::First, puzzle, outcome),
+            engine: |_| Box::new(SudokuEngine::new(Question::First)),
+        },
+        Operation {
+            name: "all",
+            about: "all solutions in order; ends with + if there are more than the limit",
+            options: &[OptionSpec { name: "limit", default: 10, min: 1, max: 1000 }],
+            canonical: board::canonical,
+            verify: |values, puzzle, outcome| {
+                engine::verify(Question::All { limit: values[0] }, puzzle, outcome)
+            },
+            engine: |values| Box::new(SudokuEngine::new(Question::All { limit: values[0] })),
+        },
+        Operation {
             name: "count",
-            about: "the number of solutions, 0 included; counting stops at the limit",
+            about: "the number of solutions, 0 included; 1000+ if there are more than that limit",
             options: &[OptionSpec { name: "limit", default: 1000, min: 1, max: 1_000_000_000 }],
             canonical: board::canonical,
             verify: |values, puzzle, outcome| {
