@@ -16,6 +16,7 @@
 
 mod bitmask;
 mod board;
+mod canonical;
 mod engine;
 mod exact_cover;
 mod lanes;
@@ -23,6 +24,7 @@ mod verify;
 
 pub use bitmask::Bitmask;
 pub use board::{Board, Grid};
+pub use canonical::{BAND_CLASSES, band_class};
 pub use exact_cover::ExactCover;
 pub use lanes::{LaneEngine, Width, Work};
 pub use verify::is_solution;
