@@ -3,7 +3,7 @@
 use crate::engine::{Budget, Engine, rejection};
 use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes, has_control};
 use crate::parse_error::{ParseError, shown};
-use crate::task::{Door, Operation, Values};
+use crate::task::{Door, NO_CONFLICT, Operation, Values};
 
 pub(crate) static DOOR: Door = Door {
     name: "echo",
@@ -11,6 +11,7 @@ pub(crate) static DOOR: Door = Door {
         name: "",
         about: "each puzzle is its own answer (to measure throughput)",
         options: &[],
+        conflict: NO_CONFLICT,
         canonical,
         verify,
         engine: |_| Box::new(Echo),
@@ -77,9 +78,9 @@ mod tests {
         Echo.solve(&puzzles, &Budget::unlimited(), &mut outcomes);
         assert_eq!(outcomes.records(0..4), b"=abc\n=\n!column 1: no\n!a control character\n");
         for (puzzle, outcome) in puzzles.iter().zip(outcomes.iter()) {
-            assert!(verify(&[0; 4], puzzle, outcome));
+            assert!(verify(&Values::default(), puzzle, outcome));
         }
-        assert!(!verify(&[0; 4], b"abc", OutcomeRef { kind: OutcomeKind::Solved, text: b"abd" }));
+        assert!(!verify(&Values::default(), b"abc", OutcomeRef { kind: OutcomeKind::Solved, text: b"abd" }));
     }
 
     #[test]

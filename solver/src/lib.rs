@@ -39,4 +39,4 @@ pub use engine::{Budget, Engine};
 pub use kind::Kind;
 pub use outcome::{OutcomeKind, OutcomeRef, Outcomes, OutcomesError};
 pub use parse_error::ParseError;
-pub use task::{Task, TaskError, TaskInfo};
+pub use task::{OptionInfo, Task, TaskError, TaskInfo};

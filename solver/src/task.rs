@@ -31,22 +31,65 @@ pub(crate) struct Operation {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) options: &'static [OptionSpec],
+    /// Why these values cannot go together, if they cannot.
+    pub(crate) conflict: fn(&Values) -> Option<&'static str>,
     pub(crate) canonical: fn(&[u8], &mut Vec<u8>) -> Result<(), ParseError>,
     pub(crate) verify: fn(&Values, &[u8], OutcomeRef<'_>) -> bool,
     pub(crate) engine: fn(&Values) -> Box<dyn Engine>,
 }
 
-/// One numeric option of an operation.
+/// One option of an operation.
 pub(crate) struct OptionSpec {
     pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// A number, or a word's place in its list.
     pub(crate) default: u64,
-    pub(crate) min: u64,
-    pub(crate) max: u64,
+    pub(crate) domain: Domain,
 }
+
+/// What an option may be set to.
+pub(crate) enum Domain {
+    /// A whole number from the first to the second.
+    Number(u64, u64),
+    /// One of these words; the value is its place in the list. Words may be added at the end, never moved.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the first task with such an option takes this line away")
+    )]
+    Word(&'static [&'static str]),
+}
+
+impl Domain {
+    fn read(&self, text: &str) -> Option<u64> {
+        match self {
+            Domain::Number(min, max) => text.parse().ok().filter(|number| (min..=max).contains(&number)),
+            Domain::Word(words) => words.iter().position(|word| *word == text).map(|place| place as u64),
+        }
+    }
+
+    fn text(&self, value: u64) -> String {
+        match self {
+            Domain::Number(..) => value.to_string(),
+            Domain::Word(words) => words[value as usize].to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Domain::Number(min, max) => write!(f, "a whole number from {min} to {max}"),
+            Domain::Word(words) => write!(f, "one of {}", words.join(", ")),
+        }
+    }
+}
+
+/// The `conflict` of operations whose options never quarrel.
+pub(crate) const NO_CONFLICT: fn(&Values) -> Option<&'static str> = |_| None;
 
 /// The option values of a task, in the order of its operation's table; the rest are zero.
 pub(crate) type Values = [u64; OPTIONS_MAX];
-const OPTIONS_MAX: usize = 4;
+const OPTIONS_MAX: usize = 12;
 
 /// Kind, operation and options: everything an engine must know besides the puzzles.
 ///
@@ -75,6 +118,21 @@ pub struct TaskInfo {
     pub task: Task,
     /// What it does, in one line.
     pub about: &'static str,
+    /// Its options, in the order of the task's text.
+    pub options: Vec<OptionInfo>,
+}
+
+/// One option in the table of tasks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OptionInfo {
+    /// The name before the `=`.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// What it is when the task's text does not say.
+    pub default: String,
+    /// What it may be set to, in words.
+    pub values: String,
 }
 
 /// Why a text names no task.
@@ -103,19 +161,25 @@ pub enum TaskError {
         /// The option's name.
         option: String,
     },
-    /// Not a whole number in the option's range.
-    #[error("{task}: {option} must be a whole number from {min} to {max}, not {value:?}")]
+    /// Not a value the option takes.
+    #[error("{task}: {option} must be {expected}, not {value:?}")]
     BadValue {
         /// The task's name.
         task: String,
-        /// The option's name.
+        /// The option as written.
         option: String,
         /// The value as written.
         value: String,
-        /// The smallest allowed.
-        min: u64,
-        /// The largest allowed.
-        max: u64,
+        /// What the option takes, in words.
+        expected: String,
+    },
+    /// Every option is right alone, but they ask for what cannot be.
+    #[error("{task}: {reason}")]
+    Conflict {
+        /// The task's name.
+        task: String,
+        /// What cannot be, and which options to change.
+        reason: &'static str,
     },
 }
 
@@ -144,6 +208,14 @@ impl Task {
             kind.door().operations.iter().enumerate().map(move |(operation, row)| TaskInfo {
                 task: Self::with_defaults(kind, operation),
                 about: row.about,
+                options: (row.options.iter())
+                    .map(|spec| OptionInfo {
+                        name: spec.name,
+                        about: spec.about,
+                        default: spec.domain.text(spec.default),
+                        values: spec.domain.to_string(),
+                    })
+                    .collect(),
             })
         })
     }
@@ -209,7 +281,7 @@ impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name())?;
         for (i, (spec, value)) in self.operation().options.iter().zip(self.values).enumerate() {
-            write!(f, "{}{}={value}", if i == 0 { ':' } else { ',' }, spec.name)?;
+            write!(f, "{}{}={}", if i == 0 { ':' } else { ',' }, spec.name, spec.domain.text(value))?;
         }
         Ok(())
     }
@@ -229,7 +301,10 @@ impl FromStr for Task {
         for option in options.into_iter().flat_map(|options| options.split(',')) {
             task.set(name, option, &mut seen)?;
         }
-        Ok(task)
+        match (task.operation().conflict)(&task.values) {
+            Some(reason) => Err(TaskError::Conflict { task: name.to_owned(), reason }),
+            None => Ok(task),
+        }
     }
 }
 
@@ -254,17 +329,13 @@ impl Task {
         if std::mem::replace(&mut seen[index], true) {
             return Err(TaskError::RepeatedOption { task: task.to_owned(), option: option.to_owned() });
         }
-        let (min, max) = (specs[index].min, specs[index].max);
-        self.values[index] =
-            value.parse().ok().filter(|number| (min..=max).contains(number)).ok_or_else(|| {
-                TaskError::BadValue {
-                    task: task.to_owned(),
-                    option: option.to_owned(),
-                    value: value.to_owned(),
-                    min,
-                    max,
-                }
-            })?;
+        let domain = &specs[index].domain;
+        self.values[index] = domain.read(value).ok_or_else(|| TaskError::BadValue {
+            task: task.to_owned(),
+            option: option.to_owned(),
+            value: value.to_owned(),
+            expected: domain.to_string(),
+        })?;
         Ok(())
     }
 }
@@ -296,13 +367,8 @@ mod tests {
         check("sudoku.count:limit=7", Ok("sudoku.count:limit=7"));
         check("slide.solve", Ok("slide.solve"));
         check("echo", Ok("echo"));
-        check(
-            "sudoku",
-            Err(
-                "there is no task \"sudoku\"; there are sudoku.solve, sudoku.check, sudoku.first, sudoku.all, \
-                 sudoku.count, slide.solve",
-            ),
-        );
+        let unknown = "sudoku".parse::<Task>().unwrap_err().to_string();
+        assert!(unknown.starts_with("there is no task \"sudoku\"; there are sudoku.solve, "), "{unknown}");
         check("sudoku.solve:limit=2", Err("sudoku.solve has no option \"limit\""));
         check("sudoku.solve:", Err("sudoku.solve has no option \"\""));
         check("sudoku.count:limit=7,limit=8", Err("sudoku.count has its option \"limit\" twice"));
@@ -324,6 +390,19 @@ mod tests {
         }
         for kind in Kind::ALL {
             assert!(kind.door().operations.iter().all(|row| row.options.len() <= OPTIONS_MAX));
+        }
+    }
+
+    #[test]
+    fn an_option_takes_numbers_or_words() {
+        let number = Domain::Number(1, 9);
+        let numbers = ["1", "9", "0", "10", "-1", "", "x"].map(|text| number.read(text));
+        assert_eq!(numbers, [Some(1), Some(9), None, None, None, None, None]);
+        let word = Domain::Word(&["no", "yes"]);
+        let words = ["no", "yes", "NO", "1", ""].map(|text| word.read(text));
+        assert_eq!(words, [Some(0), Some(1), None, None, None]);
+        for (domain, text) in [(number, "7"), (word, "yes")] {
+            assert_eq!(domain.text(domain.read(text).unwrap()), text);
         }
     }
 

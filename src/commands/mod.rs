@@ -86,11 +86,17 @@ fn task(asked: Option<&Task>, input: &mut Input) -> Result<Task, Failure> {
     })
 }
 
-/// The table of tasks, for help texts.
+/// The table of tasks and their options, for help texts.
 fn tasks() -> String {
-    let rows: String =
-        Task::table().map(|info| format!("  {:<26} {}\n", info.task.to_string(), info.about)).collect();
-    format!("Tasks:\n{rows}")
+    let mut text = String::from("Tasks, as NAME or NAME:OPTION=VALUE,OPTION=VALUE:\n");
+    for info in Task::table() {
+        text += &format!("  {:<18} {}\n", info.task.name(), info.about);
+        for option in &info.options {
+            let setting = format!("{}={}", option.name, option.default);
+            text += &format!("    {setting:<16} {} ({})\n", option.about, option.values);
+        }
+    }
+    text
 }
 
 /// Takes SIGINT and SIGTERM over from the system.

@@ -11,7 +11,7 @@ mod eight;
 
 use crate::engine::{Budget, Engine, rejection};
 use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes};
-use crate::task::{Door, Operation, Values};
+use crate::task::{Door, NO_CONFLICT, Operation, Values};
 use board::{Board, Move};
 use eight::Table;
 
@@ -21,6 +21,7 @@ pub(crate) static DOOR: Door = Door {
         name: "solve",
         about: "8-puzzle: a shortest path to 12345678x as moves of the blank (l r u d)",
         options: &[],
+        conflict: NO_CONFLICT,
         canonical: |line, out| {
             Board::parse(line)?.write(out);
             Ok(())
@@ -93,11 +94,11 @@ mod tests {
     const CASES: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/slide8_cases.txt"));
 
     fn solve(line: &[u8]) -> (OutcomeKind, String) {
-        let mut engine = (DOOR.operations[0].engine)(&[0; 4]);
+        let mut engine = (DOOR.operations[0].engine)(&Values::default());
         let mut outcomes = Outcomes::new();
         engine.solve(&[line], &Budget::unlimited(), &mut outcomes);
         let outcome = outcomes.get(0);
-        assert!(verify(&[0; 4], line, outcome), "{line:?}");
+        assert!(verify(&Values::default(), line, outcome), "{line:?}");
         (outcome.kind, String::from_utf8_lossy(outcome.text).into_owned())
     }
 
@@ -128,7 +129,7 @@ mod tests {
     fn tampered_answers_are_refused() {
         let check = |puzzle: &[u8], kind, text: &[u8], expected| {
             assert_eq!(
-                verify(&[0; 4], puzzle, OutcomeRef { kind, text }),
+                verify(&Values::default(), puzzle, OutcomeRef { kind, text }),
                 expected,
                 "{puzzle:?} {kind:?} {text:?}"
             );

@@ -29,7 +29,7 @@ pub use exact_cover::ExactCover;
 pub use lanes::{LaneEngine, Width, Work};
 pub use verify::is_solution;
 
-use crate::task::{Door, Operation, OptionSpec};
+use crate::task::{Domain, Door, NO_CONFLICT, Operation, OptionSpec};
 use engine::{Question, SudokuEngine};
 
 /// Cells of the common board.
@@ -70,6 +70,7 @@ pub(crate) static DOOR: Door = Door {
             name: "solve",
             about: "the solution; tells unique, several and none apart",
             options: &[],
+            conflict: NO_CONFLICT,
             canonical: board::canonical,
             verify: |_, puzzle, outcome| engine::verify(Question::Solve, puzzle, outcome),
             engine: |_| Box::new(SudokuEngine::new(Question::Solve)),
@@ -78,6 +79,7 @@ pub(crate) static DOOR: Door = Door {
             name: "check",
             about: "unique, several or none: one solution, two different ones, or NoSolution",
             options: &[],
+            conflict: NO_CONFLICT,
             canonical: board::canonical,
             verify: |_, puzzle, outcome| engine::verify(Question::Check, puzzle, outcome),
             engine: |_| Box::new(SudokuEngine::new(Question::Check)),
@@ -86,6 +88,7 @@ pub(crate) static DOOR: Door = Door {
             name: "first",
             about: "some solution, soonest: does not look whether there are more",
             options: &[],
+            conflict: NO_CONFLICT,
             canonical: board::canonical,
             verify: |_, puzzle, outcome| engine::verify(Question::First, puzzle, outcome),
             engine: |_| Box::new(SudokuEngine::new(Question::First)),
@@ -93,7 +96,13 @@ pub(crate) static DOOR: Door = Door {
         Operation {
             name: "all",
             about: "all solutions in order; ends with + if there are more than the limit",
-            options: &[OptionSpec { name: "limit", default: 10, min: 1, max: 1000 }],
+            options: &[OptionSpec {
+                name: "limit",
+                about: "how many solutions to list at most",
+                default: 10,
+                domain: Domain::Number(1, 1000),
+            }],
+            conflict: NO_CONFLICT,
             canonical: board::canonical,
             verify: |values, puzzle, outcome| {
                 engine::verify(Question::All { limit: values[0] }, puzzle, outcome)
@@ -103,7 +112,13 @@ pub(crate) static DOOR: Door = Door {
         Operation {
             name: "count",
             about: "the number of solutions, 0 included; 1000+ if there are more than that limit",
-            options: &[OptionSpec { name: "limit", default: 1000, min: 1, max: 1_000_000_000 }],
+            options: &[OptionSpec {
+                name: "limit",
+                about: "how many solutions to count at most",
+                default: 1000,
+                domain: Domain::Number(1, 1_000_000_000),
+            }],
+            conflict: NO_CONFLICT,
             canonical: board::canonical,
             verify: |values, puzzle, outcome| {
                 engine::verify(Question::Count { limit: values[0] }, puzzle, outcome)
