@@ -39,7 +39,8 @@
 //! Not guaranteed: which of several solutions comes first, and how many nodes a puzzle takes.
 
 use crate::engine::Budget;
-use crate::sudoku::{Board, CELLS, End, Verdict};
+use crate::sudoku::candidates::Boards;
+use crate::sudoku::{AnyBoard, Board, CELLS, Candidates, End, Verdict};
 
 /// The engine with its stack. Warm or new, it allocates nothing per puzzle.
 ///
@@ -77,26 +78,33 @@ impl Bitmask {
 
     /// Counts the solutions of each board up to `limit` and pushes one verdict for each, in order. After the cancel
     /// flag is seen, the rest are [`End::Cancelled`].
-    pub fn solve_many(
+    pub fn solve_many<B: AnyBoard>(
         &mut self,
-        boards: &[Board],
+        boards: &[B],
         limit: u64,
         budget: &Budget<'_>,
         verdicts: &mut Vec<Verdict>,
     ) {
+        let boards = B::boards(boards);
         verdicts.reserve(boards.len());
-        for board in boards {
-            let verdict =
-                if budget.cancelled() { Verdict::CANCELLED } else { self.solve(board, limit, budget) };
-            verdicts.push(verdict);
+        for index in 0..boards.len() {
+            if budget.cancelled() {
+                verdicts.push(Verdict::CANCELLED);
+                continue;
+            }
+            let state = match boards {
+                Boards::Givens(boards) => State::new(&boards[index]),
+                Boards::Candidates(boards) => Some(State::of_candidates(&boards[index])),
+            };
+            verdicts.push(self.solve(state, limit, budget));
         }
     }
 
-    fn solve(&mut self, board: &Board, limit: u64, budget: &Budget<'_>) -> Verdict {
+    fn solve(&mut self, state: Option<State>, limit: u64, budget: &Budget<'_>) -> Verdict {
         let mut verdict = Verdict { solutions: 0, end: End::Complete, solution: [0; CELLS] };
         self.stack.clear();
         if limit > 0 {
-            self.stack.extend(State::new(board));
+            self.stack.extend(state);
         }
         let nodes_max = budget.nodes_max();
         let mut nodes = 0;
@@ -189,6 +197,18 @@ impl State {
             }
         }
         (clash == 0).then_some(Self { candidates, seen: [[0; 3]; 9], placed })
+    }
+
+    /// The board as it stands, nothing placed.
+    fn of_candidates(board: &Candidates) -> Self {
+        let mut candidates = [[0; 3]; 9];
+        for (index, &mask) in board.masks().iter().enumerate() {
+            for (digit, words) in candidates.iter_mut().enumerate() {
+                words[index / 27] |= u32::from(mask >> digit & 1) << (index % 27);
+            }
+        }
+        // No digit counts as looked at, not even one without any place.
+        Self { candidates, seen: [[!0; 3]; 9], placed: [0; 3] }
     }
 
     /// Follows logic until it says no more; false at a dead end.

@@ -3,6 +3,7 @@
 //! | part | duty |
 //! |---|---|
 //! | [`Board`], [`Grid`] | text to cells and back, with exact places for faults |
+//! | [`Candidates`] | a 9x9 board as pencil marks |
 //! | [`LaneEngine`] | the engine for slices of 9x9 boards, many at once |
 //! | [`Bitmask`] | the engine for one 9x9 board |
 //! | [`ExactCover`] | the general engine for every size, and the oracle the others are tested against |
@@ -16,6 +17,7 @@
 
 mod bitmask;
 mod board;
+mod candidates;
 mod canonical;
 mod engine;
 mod exact_cover;
@@ -24,6 +26,7 @@ mod verify;
 
 pub use bitmask::Bitmask;
 pub use board::{Board, Grid};
+pub use candidates::{AnyBoard, Candidates};
 pub use canonical::{BAND_CLASSES, band_class};
 pub use exact_cover::ExactCover;
 pub use lanes::{LaneEngine, Width, Work};

@@ -1,6 +1,10 @@
 //! Boards side by side, one a lane, and the ways in and out of that form.
 
 use super::vector::Lanes;
+#[cfg(not(target_arch = "x86_64"))]
+use super::vector::transposed_words;
+#[cfg(target_arch = "x86_64")]
+use super::x86::transposed_words;
 use crate::sudoku::{Board, CELLS};
 
 /// One board in each lane. The state at work is a block; so is each group of boards that wait.
@@ -45,6 +49,44 @@ impl<L: Lanes> Block<L> {
         }
     }
 
+    /// Fills the first lanes from as many boards of candidates; lanes beyond them hold anything.
+    #[inline(always)]
+    pub(super) fn load_words<'a>(&mut self, boards: impl ExactSizeIterator<Item = &'a [u16; CELLS]>) {
+        let count = boards.len();
+        let mut boards = boards;
+        for eight in 0..count.div_ceil(8) {
+            let mut here = [&[0; CELLS]; 8];
+            for (to, from) in here.iter_mut().zip(&mut boards) {
+                *to = from;
+            }
+            for tile in EIGHTS {
+                let mut rows = [[0; 8]; 8];
+                for (row, board) in rows.iter_mut().zip(&here) {
+                    row.copy_from_slice(&board[tile..tile + 8]);
+                }
+                for (cell, column) in self.cells[tile..tile + 8].iter_mut().zip(transposed_words(&rows)) {
+                    cell.lanes_mut()[eight * 8..eight * 8 + 8].copy_from_slice(&column);
+                }
+            }
+        }
+    }
+
+    /// The candidates of eight boards, those in the lanes from `eight * 8` on.
+    #[inline(always)]
+    pub(super) fn words(&self, eight: usize) -> [[u16; CELLS]; 8] {
+        let mut boards = [[0; CELLS]; 8];
+        for tile in EIGHTS {
+            let mut rows = [[0; 8]; 8];
+            for (row, cell) in rows.iter_mut().zip(&self.cells[tile..tile + 8]) {
+                row.copy_from_slice(&cell.lanes()[eight * 8..eight * 8 + 8]);
+            }
+            for (board, column) in boards.iter_mut().zip(transposed_words(&rows)) {
+                board[tile..tile + 8].copy_from_slice(&column);
+            }
+        }
+        boards
+    }
+
     /// The values of solved boards, row by row.
     #[inline(always)]
     pub(super) fn values(&self, out: &mut [[u8; CELLS]; 32]) {
@@ -71,3 +113,5 @@ impl<L: Lanes> Block<L> {
 
 /// First cells of runs of 16 that cover all 81; the last overlaps the one before.
 const TILES: [usize; 6] = [0, 16, 32, 48, 64, 65];
+/// First cells of runs of 8 that cover all 81; the last overlaps the one before.
+const EIGHTS: [usize; 11] = [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 73];

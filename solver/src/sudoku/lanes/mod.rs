@@ -78,7 +78,8 @@ mod x86;
 pub use widths::Width;
 
 use crate::engine::Budget;
-use crate::sudoku::{Board, CELLS, End, Verdict};
+use crate::sudoku::candidates::Boards;
+use crate::sudoku::{AnyBoard, CELLS, End, Verdict};
 use search::{Job, Witness};
 use widths::Engine;
 
@@ -144,32 +145,32 @@ impl LaneEngine {
 
     /// Counts the solutions of each board up to `limit` and pushes one verdict for each, in order. After the cancel
     /// flag is seen, those not finished are [`End::Cancelled`].
-    pub fn solve_many(
+    pub fn solve_many<B: AnyBoard>(
         &mut self,
-        boards: &[Board],
+        boards: &[B],
         limit: u64,
         budget: &Budget<'_>,
         verdicts: &mut Vec<Verdict>,
     ) {
-        self.run(boards, limit, budget, verdicts, None);
+        self.run(B::boards(boards), limit, budget, verdicts, None);
     }
 
     /// [`LaneEngine::solve_many`], and hands every solution to `witness` with the index of its board. The order among
     /// the solutions of a board, and among boards, is not promised.
-    pub fn solve_each(
+    pub fn solve_each<B: AnyBoard>(
         &mut self,
-        boards: &[Board],
+        boards: &[B],
         limit: u64,
         budget: &Budget<'_>,
         verdicts: &mut Vec<Verdict>,
         witness: &mut dyn FnMut(usize, &[u8; CELLS]),
     ) {
-        self.run(boards, limit, budget, verdicts, Some(witness));
+        self.run(B::boards(boards), limit, budget, verdicts, Some(witness));
     }
 
     fn run<'a>(
         &mut self,
-        boards: &'a [Board],
+        boards: Boards<'a>,
         limit: u64,
         budget: &'a Budget<'a>,
         verdicts: &'a mut Vec<Verdict>,

@@ -5,16 +5,13 @@ use super::block::Block;
 use super::branch::{self, NONE};
 use super::sweep::{SOLVED_SUM, solved, sweep};
 use super::vector::Lanes;
-#[cfg(not(target_arch = "x86_64"))]
-use super::vector::transposed_words;
-#[cfg(target_arch = "x86_64")]
-use super::x86::transposed_words;
 use crate::engine::Budget;
-use crate::sudoku::{Board, CELLS, End, Verdict};
+use crate::sudoku::candidates::Boards;
+use crate::sudoku::{CELLS, Candidates, End, Verdict};
 
 /// One call: the puzzles, what is asked about them, and where the answers go.
 pub(super) struct Job<'a> {
-    pub(super) boards: &'a [Board],
+    pub(super) boards: Boards<'a>,
     /// Solutions to stop at, for each board; not 0.
     pub(super) limit: u64,
     pub(super) budget: &'a Budget<'a>,
@@ -119,8 +116,6 @@ struct Aside {
     next: u32,
 }
 
-/// First cells of runs of 8 that cover all 81; the last overlaps the one before.
-const EIGHTS: [usize; 11] = [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 73];
 /// The end of a list on the shelf.
 const NOTHING: u32 = u32::MAX;
 /// While a puzzle has had no more branchings than this, its second branches may wait until the first ones are done.
@@ -238,9 +233,14 @@ impl<L: Lanes> Search<L> {
             } else if self.fresh_left != 0 {
                 self.take_fresh();
             } else if self.fresh_first < job.boards.len() {
-                let rest = &job.boards[self.fresh_first..];
-                let count = rest.len().min(L::COUNT);
-                self.fresh.load(&rest[..count]);
+                let count = (job.boards.len() - self.fresh_first).min(L::COUNT);
+                let next = self.fresh_first..self.fresh_first + count;
+                match job.boards {
+                    Boards::Givens(boards) => self.fresh.load(&boards[next]),
+                    Boards::Candidates(boards) => {
+                        self.fresh.load_words(boards[next].iter().map(Candidates::masks));
+                    }
+                }
                 self.fresh_left = u32::MAX >> (32 - count);
                 self.fresh_first += count;
             } else if !self.due.is_empty() {
@@ -284,23 +284,7 @@ impl<L: Lanes> Search<L> {
             self.spare.push(index);
             return;
         }
-        for eight in 0..count.div_ceil(8) {
-            let mut boards = [[0; CELLS]; 8];
-            for (board, &place) in boards.iter_mut().zip(&places[eight * 8..eight * 8 + 8]) {
-                *board = self.shelf[place].cells;
-            }
-            for tile in EIGHTS {
-                let mut rows = [[0; 8]; 8];
-                for (row, board) in rows.iter_mut().zip(&boards) {
-                    row.copy_from_slice(&board[tile..tile + 8]);
-                }
-                for (cell, column) in
-                    group.block.cells[tile..tile + 8].iter_mut().zip(transposed_words(&rows))
-                {
-                    cell.lanes_mut()[eight * 8..eight * 8 + 8].copy_from_slice(&column);
-                }
-            }
-        }
+        group.block.load_words(places[..count].iter().map(|&place| &self.shelf[place].cells));
         group.first = u32::MAX >> (32 - count);
         group.second = 0;
         self.ready.push(index);
@@ -342,16 +326,7 @@ impl<L: Lanes> Search<L> {
             if here == 0 {
                 continue;
             }
-            let mut boards = [[0; CELLS]; 8];
-            for tile in EIGHTS {
-                let mut rows = [[0; 8]; 8];
-                for (row, cell) in rows.iter_mut().zip(&group.block.cells[tile..tile + 8]) {
-                    row.copy_from_slice(&cell.lanes()[eight * 8..eight * 8 + 8]);
-                }
-                for (board, column) in boards.iter_mut().zip(transposed_words(&rows)) {
-                    board[tile..tile + 8].copy_from_slice(&column);
-                }
-            }
+            let boards = group.block.words(eight);
             for i in bits(here) {
                 self.shelf[places[eight * 8 + i]].cells = boards[i];
             }
