@@ -7,6 +7,7 @@
 //! | [`LaneEngine`] | the engine for slices of 9x9 boards, many at once |
 //! | [`Bitmask`] | the engine for one 9x9 board |
 //! | [`ExactCover`] | the general engine for every size, and the oracle the others are tested against |
+//! | [`Rater`] | how hard a board is for a person, and the steps that solve it |
 //! | [`is_solution`] | the independent checker |
 //!
 //! Engines take slices of boards and give a [`Verdict`] for each; `engine.rs` turns those into outcomes. The types
@@ -22,6 +23,7 @@ mod canonical;
 mod engine;
 mod exact_cover;
 mod lanes;
+mod rate;
 mod verify;
 
 pub use bitmask::Bitmask;
@@ -30,6 +32,7 @@ pub use candidates::{AnyBoard, Candidates};
 pub use canonical::{BAND_CLASSES, band_class};
 pub use exact_cover::ExactCover;
 pub use lanes::{LaneEngine, Width, Work};
+pub use rate::{Grade, Node, Rated, Rater, Rating, Step, Technique, rate};
 pub use verify::is_solution;
 
 use crate::task::{Domain, Door, NO_CONFLICT, Operation, OptionSpec};
