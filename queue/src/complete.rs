@@ -83,7 +83,7 @@ impl Queue {
         // Alone, the script is atomic and may be named by its hash; beside a store, both must happen or neither.
         let mode = if long.is_empty() { Mode::Hash } else { Mode::Text };
         let answers: Vec<redis::Value> = self
-            .link()
+            .link(stream.shard)
             .run_as(Operation::Complete, mode, |mode| {
                 let mut pipe = redis::pipe();
                 if !long.is_empty() {
@@ -138,7 +138,7 @@ impl Queue {
     pub async fn drop_unwanted(&self, stream: StreamId, chunks: &[Claimed]) -> Result<(), Error> {
         let key = self.keys().stream(stream);
         for part in chunks.chunks(crate::consumer::SCRIPT_ITEMS_MAX) {
-            self.link()
+            self.link(stream.shard)
                 .run::<()>(Operation::Complete, |_| {
                     let mut pipe = redis::pipe();
                     pipe.atomic();

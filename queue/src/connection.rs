@@ -17,6 +17,7 @@ use redis::{
 };
 
 use crate::config::Config;
+use crate::ids::BatchId;
 use crate::notices::Notices;
 use crate::scripts::Mode;
 use crate::{Error, keys::Keys};
@@ -32,7 +33,7 @@ struct Inner {
     keys: Keys,
     client: Client,
     address: String,
-    commands: Link,
+    commands: Links,
     notices: Notices,
     telemetry: Arc<Telemetry>,
 }
@@ -81,7 +82,7 @@ impl Queue {
         let address = info.addr().to_string();
         let client = Client::open(info).map_err(bad_url)?;
         let telemetry = Arc::new(Telemetry { metrics, broken: AtomicBool::new(false) });
-        let commands = Link::open(&client, &address, config, telemetry.clone()).await?;
+        let commands = Links(Link::open(&client, &address, config, telemetry.clone()).await?);
         let keys = Keys::new(&config.prefix, config.shards);
         let notices = {
             let (client, address, telemetry) = (client.clone(), address.clone(), telemetry.clone());
@@ -124,25 +125,32 @@ impl Queue {
     /// # Errors
     /// What Redis said.
     pub async fn ping(&self) -> Result<(), Error> {
-        self.link().run(Operation::Inspect, |_| redis::pipe().cmd("PING").ignore().clone()).await
+        self.link(0).run(Operation::Inspect, |_| redis::pipe().cmd("PING").ignore().clone()).await
     }
 
     pub(crate) fn keys(&self) -> &Keys {
         &self.inner.keys
     }
 
-    pub(crate) fn link(&self) -> &Link {
-        &self.inner.commands
+    /// The shared connection to where a shard lives.
+    pub(crate) fn link(&self, shard: u16) -> &Link {
+        self.inner.commands.to(shard)
     }
 
-    /// A further connection for commands.
-    pub(crate) async fn open_link(&self) -> Result<Link, Error> {
+    /// The shared connection to where a batch lives.
+    pub(crate) fn link_to(&self, batch: BatchId) -> &Link {
+        self.link(self.keys().shard(batch))
+    }
+
+    /// Further connections for commands.
+    pub(crate) async fn open_links(&self) -> Result<Links, Error> {
         let inner = &self.inner;
-        Link::open(&inner.client, &inner.address, &inner.config, inner.telemetry.clone()).await
+        let link = Link::open(&inner.client, &inner.address, &inner.config, inner.telemetry.clone()).await?;
+        Ok(Links(link))
     }
 
-    /// A connection for blocking reads.
-    pub(crate) async fn open_reader(&self) -> Result<Reader, Error> {
+    /// A connection for blocking reads of a shard.
+    pub(crate) async fn open_reader(&self, _shard: u16) -> Result<Reader, Error> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(Duration::from_millis(self.inner.config.connect_timeout_ms)))
             // The library's own deadline would abandon a read that Redis still answers: the entries would be
@@ -170,7 +178,7 @@ impl Queue {
         const PROTOCOL: u32 = 1;
         let (key, shards) = (self.keys().meta(), self.keys().shards());
         let read = || {
-            self.link().run::<(Vec<Option<String>>,)>(Operation::Inspect, |_| {
+            self.link(0).run::<(Vec<Option<String>>,)>(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HMGET").arg(&key).arg("protocol").arg("shards");
                 pipe
@@ -179,7 +187,7 @@ impl Queue {
         // Reading first: somebody who only looks needs no right to write, and no room in a full server.
         let (mut found,) = read().await?;
         if found.iter().any(Option::is_none) {
-            self.link()
+            self.link(0)
                 .run::<()>(Operation::Inspect, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("HSETNX").arg(&key).arg("protocol").arg(PROTOCOL).ignore();
@@ -224,6 +232,16 @@ async fn open_pubsub(
     };
     telemetry.count(Operation::Read, opened.as_ref().err());
     opened
+}
+
+/// Connections of one use: a link for every shard.
+pub(crate) struct Links(Link);
+
+impl Links {
+    /// The link of a shard.
+    pub(crate) fn to(&self, _shard: u16) -> &Link {
+        &self.0
+    }
 }
 
 /// A shared, self-healing connection for commands that answer at once.

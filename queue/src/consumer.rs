@@ -66,6 +66,7 @@ pub struct Claimed {
 pub struct Consumer {
     queue: Queue,
     name: String,
+    shard: u16,
     streams: Vec<Stream>,
     reader: Option<Reader>,
     /// Set once a connection broke: what was delivered into the void must be found again.
@@ -97,6 +98,7 @@ impl Consumer {
         let consumer = Self {
             queue: queue.clone(),
             name: name.to_owned(),
+            shard,
             streams,
             reader: None,
             may_have_ghosts: false,
@@ -124,7 +126,7 @@ impl Consumer {
         loop {
             let mut reader = match self.reader.take() {
                 Some(reader) => reader,
-                None => self.queue.open_reader().await?,
+                None => self.queue.open_reader(self.shard).await?,
             };
             if self.may_have_ghosts {
                 let found = self.adopt(&held).await?;
@@ -221,7 +223,7 @@ impl Consumer {
             tracing::info!(stream = %stream.key, count = ghosts.len(), "took over deliveries lost with a connection");
             let (entries,): (Value,) = self
                 .queue
-                .link()
+                .link(stream.id.shard)
                 .run(Operation::Claim, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("XCLAIM").arg(&stream.key).arg(GROUP).arg(&self.name).arg(0);
@@ -240,7 +242,7 @@ impl Consumer {
 
     async fn create_groups(&self) -> Result<(), Error> {
         for stream in &self.streams {
-            self.queue.create_group(&stream.key).await?;
+            self.queue.create_group(stream.id.shard, &stream.key).await?;
         }
         Ok(())
     }
@@ -271,7 +273,7 @@ impl Queue {
                 break;
             }
             let answer = self
-                .link()
+                .link(stream.shard)
                 .run::<(Value,)>(Operation::Reclaim, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("XAUTOCLAIM").arg(&key).arg(GROUP).arg(consumer).arg(self.config().lease_ms);
@@ -281,7 +283,7 @@ impl Queue {
                 .await;
             let answer = match answer {
                 Err(error) if is_no_group(&error) => {
-                    self.create_group(&key).await?;
+                    self.create_group(stream.shard, &key).await?;
                     break;
                 }
                 answer => answer?.0,
@@ -345,7 +347,7 @@ impl Queue {
                     break;
                 }
                 let (count,): (u64,) = self
-                    .link()
+                    .link(stream.shard)
                     .run(Operation::Release, |mode| {
                         let mut pipe = redis::pipe();
                         scripts::RELEASE
@@ -374,7 +376,7 @@ impl Queue {
     pub(crate) async fn forget(&self, stream: StreamId, consumer: &str) -> Result<bool, Error> {
         let key = self.keys().stream(stream);
         let answer: Result<(i64,), Error> = self
-            .link()
+            .link(stream.shard)
             .run(Operation::Release, |mode| {
                 let mut pipe = redis::pipe();
                 scripts::FORGET.call(&mut pipe, mode, &[&key]).arg(GROUP).arg(consumer);
@@ -392,7 +394,7 @@ impl Queue {
     async fn pending_of(&self, stream: StreamId, consumer: &str) -> Result<Vec<EntryId>, Error> {
         let key = self.keys().stream(stream);
         let answer: Result<(Value,), Error> = self
-            .link()
+            .link(stream.shard)
             .run(Operation::Claim, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("XPENDING")
@@ -417,9 +419,9 @@ impl Queue {
     }
 
     /// Makes a stream and its group. The group begins at 0: beginning at `$` would skip what is already there.
-    pub(crate) async fn create_group(&self, key: &str) -> Result<(), Error> {
+    pub(crate) async fn create_group(&self, shard: u16, key: &str) -> Result<(), Error> {
         let made: Result<(), Error> = self
-            .link()
+            .link(shard)
             .run(Operation::Claim, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("XGROUP").arg("CREATE").arg(key).arg(GROUP).arg("0").arg("MKSTREAM").ignore();
@@ -438,7 +440,7 @@ impl Queue {
             let key = self.keys().stream(stream);
             tracing::error!(stream = %key, %entry, "dropped an entry that does not follow docs/protocol.md");
             let entry = entry.to_string();
-            self.link()
+            self.link(stream.shard)
                 .run::<()>(Operation::Claim, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("XACK").arg(&key).arg(GROUP).arg(&entry).ignore();

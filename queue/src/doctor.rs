@@ -48,7 +48,7 @@ impl Queue {
     /// What Redis said to INFO; everything else becomes a finding.
     pub async fn examine(&self) -> Result<Vec<Finding>, Error> {
         let (info,): (String,) =
-            self.link().run(Operation::Inspect, |_| redis::pipe().cmd("INFO").clone()).await?;
+            self.link(0).run(Operation::Inspect, |_| redis::pipe().cmd("INFO").clone()).await?;
         let info: HashMap<&str, &str> =
             info.lines().filter_map(|line| line.trim_end().split_once(':')).collect();
         let mut findings = vec![version(&info), role(&info)];
@@ -75,7 +75,7 @@ impl Queue {
 
     async fn config_get(&self, name: &str) -> Option<String> {
         let answer: Result<(HashMap<String, String>,), Error> = self
-            .link()
+            .link(0)
             .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("CONFIG").arg("GET").arg(name);
@@ -88,7 +88,7 @@ impl Queue {
 
     async fn scripts(&self) -> Finding {
         let answer: Result<(i64,), Error> = self
-            .link()
+            .link(0)
             .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("EVAL").arg("redis.call('TIME') return 1").arg(0);

@@ -117,7 +117,7 @@ impl Queue {
     /// [`Error::NoBatch`], else what Redis said.
     pub async fn status(&self, id: BatchId) -> Result<BatchStatus, Error> {
         let (value,): (Value,) = self
-            .link()
+            .link_to(id)
             .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 status_call(self, &mut pipe, id);
@@ -136,7 +136,7 @@ impl Queue {
         for shard in 0..self.keys().shards() {
             let key = self.keys().batches(shard);
             let (rows,): (Vec<(String, f64)>,) = self
-                .link()
+                .link(shard)
                 .run(Operation::Inspect, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("ZREVRANGE").arg(&key).arg(0).arg(count.saturating_sub(1)).arg("WITHSCORES");
@@ -151,21 +151,28 @@ impl Queue {
         }
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids.truncate(count);
-        if ids.is_empty() {
-            return Ok(Vec::new());
+        let mut found = Vec::new();
+        for shard in 0..self.keys().shards() {
+            let here: Vec<BatchId> =
+                ids.iter().map(|(_, id)| *id).filter(|id| self.keys().shard(*id) == shard).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let values: Vec<Value> = self
+                .link(shard)
+                .run(Operation::Inspect, |_| {
+                    let mut pipe = redis::pipe();
+                    for id in &here {
+                        status_call(self, &mut pipe, *id);
+                    }
+                    pipe
+                })
+                .await?;
+            // A batch may expire between the two reads.
+            found.extend(here.iter().zip(values).filter_map(|(id, value)| decode_status(*id, value).ok()));
         }
-        let values: Vec<Value> = self
-            .link()
-            .run(Operation::Inspect, |_| {
-                let mut pipe = redis::pipe();
-                for (_, id) in &ids {
-                    status_call(self, &mut pipe, *id);
-                }
-                pipe
-            })
-            .await?;
-        // A batch may expire between the two reads.
-        Ok(ids.iter().zip(values).filter_map(|((_, id), value)| decode_status(*id, value).ok()).collect())
+        found.sort_unstable_by_key(|status| std::cmp::Reverse((status.created_ms, status.id)));
+        Ok(found)
     }
 
     /// The chunk that holds job `index` of a batch, `None` when the batch has not come that far.
@@ -175,7 +182,7 @@ impl Queue {
     pub async fn span_at(&self, id: BatchId, index: u64) -> Result<Option<Span>, Error> {
         let (batch, layout) = (self.keys().batch(id), self.keys().layout(id));
         let (record, before, after): (Vec<Option<String>>, Vec<String>, Vec<String>) = self
-            .link()
+            .link_to(id)
             .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HMGET").arg(&batch).arg("submitted").arg("layout");
@@ -231,7 +238,7 @@ impl Queue {
         let (key, depth, field) =
             (self.keys().stream(stream), self.keys().depth(stream.shard), depth_field(stream));
         let (jobs, chunks): (Vec<Option<i64>>, u64) = self
-            .link()
+            .link(stream.shard)
             .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HMGET").arg(&depth).arg(format!("{field}:waiting")).arg(format!("{field}:running"));
@@ -253,7 +260,7 @@ impl Queue {
             return Ok(state);
         }
         let groups: Result<(Value,), Error> = self
-            .link()
+            .link(stream.shard)
             .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("XINFO").arg("GROUPS").arg(&key);
@@ -278,7 +285,7 @@ impl Queue {
             }
         }
         let (time, next): (Vec<u64>, Value) = self
-            .link()
+            .link(stream.shard)
             .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("TIME");

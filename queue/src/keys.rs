@@ -41,6 +41,11 @@ impl Keys {
         self.shards
     }
 
+    /// The shard that holds a batch.
+    pub(crate) fn shard(&self, id: BatchId) -> u16 {
+        id.shard(self.shards)
+    }
+
     /// Hash: protocol version and number of shards, written by whoever comes first.
     pub(crate) fn meta(&self) -> String {
         self.at(0, "meta")
@@ -91,8 +96,13 @@ impl Keys {
         self.of("notice", id)
     }
 
+    /// Keys of the benchmark that measures the raw limit, beside the first shard's.
+    pub(crate) fn yardstick(&self, what: &str, lane: u64) -> String {
+        self.at(0, &format!("yardstick:{what}:{lane}"))
+    }
+
     fn of(&self, what: &str, id: BatchId) -> String {
-        self.at(id.shard(self.shards), &format!("{what}:{id}"))
+        self.at(self.shard(id), &format!("{what}:{id}"))
     }
 
     fn at(&self, shard: u16, rest: &str) -> String {

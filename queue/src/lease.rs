@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use redis::Value;
 
-use crate::connection::{Link, Operation, Queue};
+use crate::connection::{Links, Operation, Queue};
 use crate::consumer::{Claimed, EntryId};
 use crate::ids::BatchId;
 use crate::keys::StreamId;
@@ -17,7 +17,7 @@ use crate::{Error, reply, scripts};
 /// All leases of one consumer, renewed on a connection of their own so that no payload delays them.
 pub struct Leases {
     queue: Queue,
-    link: Link,
+    links: Links,
     consumer: String,
     table: Mutex<HashMap<(StreamId, EntryId), Lease>>,
 }
@@ -75,8 +75,8 @@ impl Leases {
     /// # Errors
     /// What Redis said.
     pub async fn open(queue: &Queue, consumer: &str) -> Result<Self, Error> {
-        let link = queue.open_link().await?;
-        Ok(Self { queue: queue.clone(), link, consumer: consumer.to_owned(), table: Mutex::default() })
+        let links = queue.open_links().await?;
+        Ok(Self { queue: queue.clone(), links, consumer: consumer.to_owned(), table: Mutex::default() })
     }
 
     /// Enters chunks, just claimed, that will be solved together.
@@ -143,7 +143,8 @@ impl Leases {
         }
         let mut report = Renewed::default();
         for (stream, entries) in due {
-            let lost = self.queue.renew_on(&self.link, stream, &self.consumer, &entries).await?;
+            let lost =
+                self.queue.renew_on(self.links.to(stream.shard), stream, &self.consumer, &entries).await?;
             let mut table = self.table();
             for entry in &entries {
                 if let Some(lease) = table.get_mut(&(stream, *entry)) {
@@ -196,7 +197,8 @@ impl Leases {
     /// Marks batches' chunks as running up to `end`, and says which batches still want them.
     async fn begin(&self, stream: StreamId, ends: &[(BatchId, u64)]) -> Result<Vec<bool>, Error> {
         let (wanted,): (Vec<i64>,) = self
-            .link
+            .links
+            .to(stream.shard)
             .run(Operation::Renew, |mode| {
                 let mut pipe = redis::pipe();
                 begin_call(&self.queue, &mut pipe, mode, stream, ends);
@@ -287,7 +289,7 @@ impl Queue {
             places.filter(|&i| claimed[i].payload.is_none()).collect::<Vec<_>>()
         };
         let answers: Vec<Value> = self
-            .link()
+            .link(stream.shard)
             .run(Operation::Fetch, |mode| {
                 let mut pipe = redis::pipe();
                 begin_call(self, &mut pipe, mode, stream, &ends);

@@ -45,7 +45,7 @@ impl Queue {
         let text = serde_json::to_string(&Presence { seen_ms, ..presence.clone() })
             .map_err(|e| Error::Malformed(e.to_string()))?;
         let key = self.keys().workers();
-        self.link()
+        self.link(0)
             .run(Operation::Presence, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HSET").arg(&key).arg(&presence.worker).arg(&text).ignore();
@@ -60,7 +60,7 @@ impl Queue {
     /// What Redis said.
     pub async fn depart(&self, worker: &str) -> Result<(), Error> {
         let key = self.keys().workers();
-        self.link()
+        self.link(0)
             .run(Operation::Presence, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HDEL").arg(&key).arg(worker).ignore();
@@ -99,7 +99,7 @@ impl Queue {
     /// What Redis said.
     pub async fn server_ms(&self) -> Result<u64, Error> {
         let (time,): (Vec<u64>,) =
-            self.link().run(Operation::Presence, |_| redis::pipe().cmd("TIME").clone()).await?;
+            self.link(0).run(Operation::Presence, |_| redis::pipe().cmd("TIME").clone()).await?;
         match time[..] {
             [seconds, micros] => Ok(seconds * 1000 + micros / 1000),
             _ => Err(Error::Malformed(format!("unexpected answer to TIME: {time:?}"))),
@@ -109,7 +109,7 @@ impl Queue {
     async fn presences(&self) -> Result<Vec<Presence>, Error> {
         let key = self.keys().workers();
         let (rows,): (Vec<String>,) = self
-            .link()
+            .link(0)
             .run(Operation::Presence, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HVALS").arg(&key);

@@ -133,7 +133,7 @@ impl Queue {
         // Status first: what it calls cancelled or collected stays so, while the other order could take a chunk
         // that is recorded between the two reads for a cancelled one.
         let (status, stored): (Value, Vec<Option<Bytes>>) = self
-            .link()
+            .link_to(id)
             .run(Operation::Read, |_| {
                 let mut pipe = redis::pipe();
                 status_call(self, &mut pipe, id);
@@ -147,7 +147,7 @@ impl Queue {
     async fn collect(&self, id: BatchId, below: u64, numbers: &[u64]) -> Result<(), Error> {
         let (batch, result, layout) = (self.keys().batch(id), self.keys().result(id), self.keys().layout(id));
         let (_found,): (i64,) = self
-            .link()
+            .link_to(id)
             .run(Operation::Read, |mode| {
                 let mut pipe = redis::pipe();
                 scripts::COLLECT

@@ -67,7 +67,7 @@ impl Queue {
     /// [`Error::Taken`] when the id belongs to a batch of another task or priority; else what Redis said.
     pub async fn create(&self, batch: &Batch) -> Result<Opened, Error> {
         let (answer,): (Vec<Value>,) = self
-            .link()
+            .link_to(batch.id)
             .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
                 self.create_call(&mut pipe, mode, batch);
@@ -104,7 +104,7 @@ impl Queue {
     /// [`Error::NoBatch`], [`Error::Cancelled`], [`Error::Closed`] are final. Else what Redis said.
     pub async fn enqueue(&self, batch: &Batch, chunks: &[NewChunk], close: bool) -> Result<u64, Error> {
         let mut answers: Vec<Vec<Value>> = self
-            .link()
+            .link_to(batch.id)
             .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
                 self.enqueue_call(&mut pipe, mode, batch, chunks, close);
@@ -121,7 +121,7 @@ impl Queue {
     /// As [`Queue::enqueue`].
     pub async fn submit(&self, batch: &Batch, chunks: &[NewChunk]) -> Result<u64, Error> {
         let mut answers: Vec<Vec<Value>> = self
-            .link()
+            .link_to(batch.id)
             .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
                 self.create_call(&mut pipe, mode, batch);
@@ -145,7 +145,7 @@ impl Queue {
         let (payload, result, layout) = (keys.payload(id), keys.result(id), keys.layout(id));
         let field = depth_field(StreamId { shard, kind: status.task.kind(), priority: status.priority });
         let (count,): (i64,) = self
-            .link()
+            .link(shard)
             .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
                 scripts::CANCEL

@@ -46,7 +46,7 @@ impl Queue {
     async fn sweep_consumers(&self, stream: StreamId) -> Result<u64, Error> {
         let key = self.keys().stream(stream);
         let answer: Result<(Value,), Error> = self
-            .link()
+            .link(stream.shard)
             .run(Operation::Sweep, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("XINFO").arg("CONSUMERS").arg(&key).arg(GROUP);
@@ -81,7 +81,7 @@ impl Queue {
         let mut seen = 0;
         loop {
             let ((next, rows),): ((u64, Vec<(String, f64)>),) = self
-                .link()
+                .link(shard)
                 .run(Operation::Sweep, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("ZSCAN").arg(&index).arg(cursor).arg("COUNT").arg(100);
@@ -97,7 +97,7 @@ impl Queue {
                     self.keys().layout(id),
                 ];
                 let (what,): (String,) = self
-                    .link()
+                    .link(shard)
                     .run(Operation::Sweep, |mode| {
                         let mut pipe = redis::pipe();
                         scripts::SWEEP

@@ -48,10 +48,10 @@ async fn raw_lane(
     in_flight: u64,
     payload: &[u8],
 ) -> Result<(), Error> {
-    let link = queue.open_link().await?;
-    let stream = format!("{{{}:yardstick}}:stream:{lane}", queue.config().prefix);
-    let store = format!("{{{}:yardstick}}:store:{lane}", queue.config().prefix);
-    queue.create_group(&stream).await?;
+    let links = queue.open_links().await?;
+    let link = links.to(0);
+    let (stream, store) = (queue.keys().yardstick("stream", lane), queue.keys().yardstick("store", lane));
+    queue.create_group(0, &stream).await?;
     for _ in 0..rounds {
         link.run::<()>(Operation::Other, |_| {
             let mut pipe = redis::pipe();
