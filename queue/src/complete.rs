@@ -72,6 +72,7 @@ impl Queue {
         let keys = self.keys();
         let (stream_key, depth, record) = (keys.stream(stream), keys.depth(stream.shard), keys.batch(batch));
         let (payload, result, layout) = (keys.payload(batch), keys.result(batch), keys.layout(batch));
+        let backlog = keys.backlog(batch);
         let end = chunks.iter().map(|c| c.claimed.chunk.end()).max().unwrap_or(0);
         let mut sums = [0_u64; OutcomeKind::ALL.len()];
         for chunk in chunks {
@@ -94,11 +95,16 @@ impl Queue {
                     pipe.cmd("HSETNX").arg(&result).arg(number).arg(&chunk.result[..]);
                 }
                 scripts::COMPLETE
-                    .call(&mut pipe, mode, &[&stream_key, &depth, &record, &payload, &result, &layout])
+                    .call(
+                        &mut pipe,
+                        mode,
+                        &[&stream_key, &depth, &record, &payload, &result, &layout, &backlog],
+                    )
                     .arg(GROUP)
                     .arg(keys.notice(batch))
                     .arg(depth_field(stream))
                     .arg(end)
+                    .arg(batch.to_string())
                     .arg(&sums[..]);
                 for chunk in chunks {
                     pipe.arg(chunk.claimed.entry.to_string()).arg(chunk.claimed.chunk.number);

@@ -58,6 +58,8 @@ pub struct Claimed {
     pub entry: EntryId,
     /// The chunk.
     pub chunk: ChunkRef,
+    /// Since when it waits, server time in ms: the time of its entry, or earlier if a backlog held it back.
+    pub since_ms: u64,
     /// Its payload, if that is short enough to travel with the entry.
     pub payload: Option<Bytes>,
 }
@@ -477,6 +479,14 @@ fn streams_of(answer: Value) -> Vec<(Vec<u8>, Value)> {
         .collect()
 }
 
+/// Since when the first of these entries waits, server time in ms.
+pub(crate) fn waiting_since(entries: Value) -> Option<u64> {
+    let mut row = reply::items(reply::items(entries).into_iter().next()?).into_iter();
+    let entry: EntryId = reply::text(&row.next()?).parse().ok()?;
+    let mut fields = row.next().map(reply::items).unwrap_or_default();
+    Some(take_tail(&mut fields).0.unwrap_or(entry.ms))
+}
+
 fn decode_entries(
     stream: StreamId,
     entries: Value,
@@ -488,24 +498,39 @@ fn decode_entries(
         let Some(Ok(entry)) = row.next().map(|id| reply::text(&id).parse::<EntryId>()) else { continue };
         // A pending entry that was deleted comes without fields; XAUTOCLAIM reports it apart.
         let Some(Value::Array(mut fields)) = row.next() else { continue };
-        let payload = take_payload(&mut fields);
+        let (since_ms, payload) = take_tail(&mut fields);
         match decode_chunk(&fields) {
-            Some(chunk) => claimed.push(Claimed { stream, entry, chunk, payload }),
+            Some(chunk) => {
+                claimed.push(Claimed {
+                    stream,
+                    entry,
+                    chunk,
+                    since_ms: since_ms.unwrap_or(entry.ms),
+                    payload,
+                });
+            }
             None => malformed.push((stream, entry)),
         }
     }
 }
 
-/// Takes the last two of ten fields off, if they are a payload.
-fn take_payload(fields: &mut Vec<Value>) -> Option<Bytes> {
+/// Takes off what may stand behind the first four fields: since when a chunk from a backlog waits, and a payload.
+fn take_tail(fields: &mut Vec<Value>) -> (Option<u64>, Option<Bytes>) {
+    let payload = take_field(fields, "p").map(Bytes::from);
+    let since = take_field(fields, "t").and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok());
+    (since, payload)
+}
+
+/// Takes the last field off if it has that name.
+fn take_field(fields: &mut Vec<Value>, name: &str) -> Option<Vec<u8>> {
     match &fields[..] {
-        [.., Value::BulkString(name), Value::BulkString(_)] if fields.len() == 10 && name == b"p" => {}
+        [.., Value::BulkString(found), Value::BulkString(_)] if found == name.as_bytes() => {}
         _ => return None,
     }
-    let payload = fields.pop();
+    let value = fields.pop();
     fields.pop();
-    match payload {
-        Some(Value::BulkString(bytes)) => Some(bytes.into()),
+    match value {
+        Some(Value::BulkString(bytes)) => Some(bytes),
         _ => None,
     }
 }

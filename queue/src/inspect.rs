@@ -293,11 +293,7 @@ impl Queue {
                 pipe
             })
             .await?;
-        let oldest = reply::items(next)
-            .into_iter()
-            .next()
-            .and_then(|row| reply::items(row).into_iter().next())
-            .and_then(|id| reply::text(&id).split_once('-').and_then(|(ms, _)| ms.parse::<u64>().ok()));
+        let oldest = crate::consumer::waiting_since(next);
         if let (Some(oldest), [seconds, micros]) = (oldest, &time[..]) {
             state.oldest_waiting_ms = (seconds * 1000 + micros / 1000).saturating_sub(oldest);
         }

@@ -81,6 +81,11 @@ impl Keys {
         self.of("payload", id)
     }
 
+    /// List: chunks whose turn to be in the stream has not come.
+    pub(crate) fn backlog(&self, id: BatchId) -> String {
+        self.of("backlog", id)
+    }
+
     /// Hash: chunk number to outcomes, until they are collected or expire.
     pub(crate) fn result(&self, id: BatchId) -> String {
         self.of("result", id)

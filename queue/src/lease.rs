@@ -236,12 +236,14 @@ fn begin_call(
     stream: StreamId,
     ends: &[(BatchId, u64)],
 ) {
-    let mut keys = vec![queue.keys().depth(stream.shard)];
-    keys.extend(ends.iter().map(|(batch, _)| queue.keys().batch(*batch)));
+    let mut keys = vec![queue.keys().depth(stream.shard), queue.keys().stream(stream)];
+    keys.extend(
+        ends.iter().flat_map(|(batch, _)| [queue.keys().batch(*batch), queue.keys().backlog(*batch)]),
+    );
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     scripts::BEGIN.call(pipe, mode, &keys).arg(depth_field(stream));
-    for (_, end) in ends {
-        pipe.arg(end);
+    for (batch, end) in ends {
+        pipe.arg(batch.to_string()).arg(end);
     }
 }
 

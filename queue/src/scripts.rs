@@ -33,9 +33,9 @@ macro_rules! script {
 
 script! {
     CREATE = "settle" "create";
-    ENQUEUE = "settle" "enqueue";
-    BEGIN = "begin";
-    COMPLETE = "settle" "complete";
+    ENQUEUE = "settle" "feed" "enqueue";
+    BEGIN = "feed" "begin";
+    COMPLETE = "settle" "feed" "complete";
     CANCEL = "settle" "cancel";
     COLLECT = "collect";
     RENEW = "renew";

@@ -95,13 +95,18 @@ impl Queue {
                     self.keys().payload(id),
                     self.keys().result(id),
                     self.keys().layout(id),
+                    self.keys().backlog(id),
                 ];
                 let (what,): (String,) = self
                     .link(shard)
                     .run(Operation::Sweep, |mode| {
                         let mut pipe = redis::pipe();
                         scripts::SWEEP
-                            .call(&mut pipe, mode, &[&index, &keys[0], &keys[1], &keys[2], &keys[3]])
+                            .call(
+                                &mut pipe,
+                                mode,
+                                &[&index, &keys[0], &keys[1], &keys[2], &keys[3], &keys[4]],
+                            )
                             .arg(text)
                             .arg(self.keys().notice(id));
                         pipe

@@ -8,3 +8,4 @@ mod faults;
 mod golden;
 mod reading;
 mod support;
+mod turns;

@@ -63,6 +63,7 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
         label: args.label.clone(),
         keep: args.keep,
         chunk_jobs: settings.producer.chunk_jobs,
+        ahead_jobs: 0,
     };
     let opened = queue.create(&batch).await?;
     terminal::print(&format!("{}\n", batch.id))?;

@@ -153,7 +153,7 @@ impl Work {
     }
 
     fn waited_ms(&self, claimed: &Claimed) -> u64 {
-        self.claimed_ms.saturating_sub(claimed.entry.ms)
+        self.claimed_ms.saturating_sub(claimed.since_ms)
     }
 
     async fn record(&self, shared: &Shared, done: Vec<Completed>) -> Result<(), Error> {

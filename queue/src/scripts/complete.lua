@@ -2,8 +2,8 @@
 -- before this script).
 -- Atomic. The gate is XDEL: it returns 1 once in the life of an entry, so a chunk is counted once, whoever solves
 -- it and however often. (XACK alone would answer 0 for an entry that a recreated group has not handed out yet.)
--- KEYS: stream, depth, batch, payload, result, layout
--- ARGV: group, notice channel, depth field, end (index one past the last job), 7 sums of outcomes, then for
+-- KEYS: stream, depth, batch, payload, result, layout, backlog
+-- ARGV: group, notice channel, depth field, end (index one past the last job), batch id, 7 sums of outcomes, then for
 --       each chunk: entry id, number, 7 counts of outcomes joined by blanks, outcomes or ''
 --       (order: solved no_solution multiple invalid timed_out cancelled failed)
 -- Returns: {1 = the batch lives | 0 = cancelled or gone, then the numbers of chunks somebody else had recorded}
@@ -13,7 +13,7 @@ local field = ARGV[3]
 local b = redis.call('HMGET', batch, 'claimed', 'cancelled_ms', 'collected')
 local lives = b[1] and not b[2]
 local ids, lost, answer, told, stored = {}, {}, {lives and 1 or 0}, {}, {}
-for i = 12, #ARGV, 4 do
+for i = 13, #ARGV, 4 do
   ids[#ids + 1] = ARGV[i]
   if redis.call('XDEL', stream, ARGV[i]) == 1 then
     told[#told + 1] = ARGV[i + 1]
@@ -44,7 +44,7 @@ end
 if #told > 0 then redis.call('HDEL', payload, unpack(told)) end
 if #stored > 0 then redis.call('HSET', result, unpack(stored)) end
 local sums = {}
-for k = 1, 7 do sums[k] = tonumber(ARGV[4 + k]) end
+for k = 1, 7 do sums[k] = tonumber(ARGV[5 + k]) end
 for _, text in ipairs(lost) do
   local k = 0
   for count in string.gmatch(text, '%d+') do
@@ -62,6 +62,7 @@ local gain = tonumber(ARGV[4]) - tonumber(b[1])
 if gain > 0 and #lost == 0 then
   redis.call('HSET', batch, 'claimed', ARGV[4])
   redis.call('HINCRBY', depth, field .. ':waiting', -gain)
+  feed(stream, batch, KEYS[7], ARGV[5])
 else
   gain = 0
 end

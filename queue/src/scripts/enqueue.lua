@@ -2,14 +2,15 @@
 -- stored the others.
 -- Atomic: numbering, stream entries, counters. Repeating it is harmless: a chunk number below the batch's next
 -- one was accepted before, a number above it is refused, so nothing is doubled and nothing is skipped.
--- KEYS: stream, depth, batch, payload, result, layout
+-- KEYS: stream, depth, batch, payload, result, layout, backlog
 -- ARGV: batch id, notice channel, depth field, jobs allowed in the queue, close (0/1), then for each chunk: number, jobs,
 --       payload or ''
 -- Returns: {'ok', next chunk} | {'full', unfinished jobs} | {'gap', next chunk} | {'lost', chunk}
 --        | {'gone'} | {'cancelled'} | {'closed', next chunk}
 local stream, depth, batch, payload, result, layout = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local id, field, limit = ARGV[1], ARGV[3], tonumber(ARGV[4])
-local b = redis.call('HMGET', batch, 'chunks', 'submitted', 'cancelled_ms', 'closed', 'collected', 'layout')
+local b = redis.call('HMGET', batch, 'chunks', 'submitted', 'cancelled_ms', 'closed', 'collected', 'layout',
+  'queued', 'claimed', 'ahead')
 if not b[1] then
   redis.call('UNLINK', payload)
   return {'gone'}
@@ -42,6 +43,7 @@ if b[6] then
   seg_chunk, seg_first, seg_jobs = string.match(b[6], '(%d+):(%d+):(%d+)')
   seg_chunk, seg_first, seg_jobs = tonumber(seg_chunk), tonumber(seg_first), tonumber(seg_jobs)
 end
+local queued, room, at = b[7] and tonumber(b[7]), tonumber(b[8]) + tonumber(b[9]), now()
 local accepted, refused = 0, nil
 for i = 6, #ARGV, 3 do
   local n, jobs = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
@@ -56,10 +58,11 @@ for i = 6, #ARGV, 3 do
   elseif ARGV[i + 2] == '' and redis.call('HEXISTS', payload, n) == 0 then
     refused = refused or {'lost', n}
   else
-    if ARGV[i + 2] == '' then
-      redis.call('XADD', stream, '*', 'b', id, 'n', n, 'f', first, 'j', jobs)
+    if not queued and first < room then
+      put(stream, id, n, first, jobs, nil, ARGV[i + 2])
     else
-      redis.call('XADD', stream, '*', 'b', id, 'n', n, 'f', first, 'j', jobs, 'p', ARGV[i + 2])
+      queued = queued or first
+      redis.call('RPUSH', KEYS[7], n .. ' ' .. first .. ' ' .. jobs .. ' ' .. at .. '\n' .. ARGV[i + 2])
     end
     local follows = seg_jobs and first == seg_first + (n - seg_chunk) * seg_jobs
     if not follows or jobs > seg_jobs then
@@ -72,9 +75,10 @@ for i = 6, #ARGV, 3 do
   end
 end
 if accepted > 0 then
-  redis.call('HSET', batch, 'chunks', next, 'submitted', first, 'touched_ms', now(),
+  redis.call('HSET', batch, 'chunks', next, 'submitted', first, 'touched_ms', at,
     'layout', seg_chunk .. ':' .. seg_first .. ':' .. seg_jobs)
   redis.call('HINCRBY', depth, field .. ':waiting', accepted)
+  if queued then redis.call('HSET', batch, 'queued', queued) end
 end
 if refused then return refused end
 if ARGV[5] == '1' and b[4] ~= '1' then
