@@ -58,5 +58,6 @@ bench: setup ## micro-benchmarks, then the whole way through Redis
 soak: setup ## a million puzzles while workers and Redis are killed
 	SOAK_PUZZLES=1000000 cargo test --test e2e faults -- --nocapture
 
-corpora: ## every puzzle file of a folder, by both engines: make corpora FOLDER=tests/data
+corpora: ## every puzzle file of a folder, by all engines: make corpora FOLDER=tests/data
 	cargo run --release -p puzzled-solver --example corpora -- $(or $(FOLDER),tests/data)
+	SLOW_FORMS=1000 cargo test -p puzzled-solver --test canonical smallest

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use puzzled_solver::sudoku::{Bitmask, Board, ExactCover, Verdict};
+use puzzled_solver::sudoku::{Bitmask, Board, Canonicalizer, ExactCover, Verdict};
 use puzzled_solver::{Budget, Outcomes, Task};
 
 const SETS: [(&str, &str); 2] = [
@@ -93,5 +93,25 @@ fn around_the_engine(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, engines, around_the_engine);
+fn minimal_forms(c: &mut Criterion) {
+    let mut canonicalizer = Canonicalizer::default();
+    let mut group = c.benchmark_group("sudoku/canonical");
+    group.throughput(Throughput::Elements(PUZZLES as u64));
+    for (name, text) in SETS {
+        let puzzles: Vec<_> = sample(text).into_iter().filter_map(Board::from_line).collect();
+        let mut verdicts = Vec::new();
+        Bitmask::new().solve_many(&puzzles, 1, &Budget::unlimited(), &mut verdicts);
+        let grids: Vec<_> =
+            verdicts.iter().filter_map(|verdict| Board::from_cells(verdict.solution)).collect();
+        for (what, boards) in [("puzzles", puzzles), ("grids", grids)] {
+            group.bench_function(format!("{name} {what}"), |b| {
+                let mut form = |board| canonicalizer.canonical(board, &Budget::unlimited());
+                b.iter(|| boards.iter().filter(|board| form(black_box(board)).is_ok()).count());
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, engines, around_the_engine, minimal_forms);
 criterion_main!(benches);

@@ -167,6 +167,18 @@ pub(crate) fn canonical(line: &[u8], out: &mut Vec<u8>) -> Result<(), ParseError
     Ok(())
 }
 
+/// A fault in the text of a board that has been read: at its cell of this number, from 0.
+pub(crate) fn fault_at_cell(text: &[u8], cell: usize, reason: String) -> ParseError {
+    let lines = (1..).zip(text.split(|&byte| byte == b'\n')).filter(|(_, row)| !is_rule(row));
+    let cells = lines.flat_map(|(line, row)| (1..).zip(row).map(move |(column, &byte)| (line, column, byte)));
+    let (line, column, _) = cells.filter(|&(.., byte)| !is_separator(byte)).nth(cell).unwrap_or((1, 1, 0));
+    if text.trim_ascii_end().contains(&b'\n') {
+        ParseError::in_line(line, column, reason)
+    } else {
+        ParseError::at(column, reason)
+    }
+}
+
 /// Whether a line is a board or a row of one, give or take a tenth of its characters.
 pub(crate) fn fits(line: &[u8]) -> bool {
     let count = cell_count(line);

@@ -9,6 +9,7 @@
 //! | [`ExactCover`] | the general engine for every size, and the oracle the others are tested against |
 //! | [`Rater`] | how hard a board is for a person, and the steps that solve it |
 //! | [`is_solution`] | the independent checker |
+//! | [`Canonicalizer`], [`band_class`] | what is the same but for symmetry |
 //!
 //! Engines take slices of boards and give a [`Verdict`] for each; `engine.rs` turns those into outcomes. The types
 //! are public for benches and tests; workers go through [`Task`](crate::Task).
@@ -29,7 +30,7 @@ mod verify;
 pub use bitmask::Bitmask;
 pub use board::{Board, Grid};
 pub use candidates::{AnyBoard, Candidates};
-pub use canonical::{BAND_CLASSES, band_class};
+pub use canonical::{BAND_CLASSES, Canonical, Canonicalizer, Clash, Morph, NoForm, NotAMorph, band_class};
 pub use exact_cover::ExactCover;
 pub use lanes::{LaneEngine, Width, Work};
 pub use rate::{Grade, Node, Rated, Rater, Rating, Step, Technique, rate};
@@ -130,6 +131,15 @@ pub(crate) static DOOR: Door = Door {
                 engine::verify(Question::Count { limit: values[0] }, puzzle, outcome)
             },
             engine: |values| Box::new(SudokuEngine::new(Question::Count { limit: values[0] })),
+        },
+        Operation {
+            name: "canonical",
+            about: "the minimal form, the same for all boards that are the same but for symmetry",
+            options: canonical::OPTIONS,
+            conflict: NO_CONFLICT,
+            canonical: canonical::canonical,
+            verify: canonical::verify,
+            engine: |values| Box::new(canonical::CanonicalEngine::new(values)),
         },
     ],
     fits: board::fits,
