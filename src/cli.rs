@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use puzzled_service::Exit;
 
 use crate::commands::{
-    batches, bench, cancel, config, dashboard, demo, doctor, get, guard, results, solve, status, submit, up,
-    watch, worker,
+    batches, bench, cancel, config, dashboard, dead, demo, doctor, get, guard, results, solve, status,
+    submit, up, watch, worker,
 };
 
 /// A distributed job queue for puzzles.
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Cancel(cancel::CancelArgs),
     /// List the newest batches.
     Batches(batches::BatchesArgs),
+    /// List, show, retry or drop the jobs that failed.
+    Dead(dead::DeadArgs),
     /// Claim chunks, solve them on every core, record the outcomes.
     Worker(worker::WorkerArgs),
     /// Start a private Redis, workers and the dashboard on this machine.

@@ -49,6 +49,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
             Command::Results(args) => commands::results::run(&settings, args).await,
             Command::Get(args) => commands::get::run(&settings, args).await,
             Command::Cancel(args) => commands::cancel::run(&settings, args).await,
+            Command::Dead(args) => commands::dead::run(&settings, args).await,
             Command::Batches(args) => commands::batches::run(&settings, args).await,
             Command::Worker(_) => commands::worker::run(&settings).await,
             Command::Bench(args) => commands::bench::run(args).await,

@@ -3,101 +3,16 @@
 //! Short in `make test`; `make soak` runs the same over a million puzzles (`SOAK_PUZZLES`).
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use puzzled_queue::{BatchStatus, Config, Queue};
+use puzzled_queue::{BatchStatus, Config};
 use puzzled_service::Url;
 use puzzled_solver::{Budget, OutcomeKind, Outcomes, Task};
-use tempfile::TempDir;
+
+use crate::support::{LEASE_MS, Ours, Redis, connect};
 
 const DEADLINE: Duration = Duration::from_secs(600);
-const LEASE_MS: u64 = 1_000;
-
-/// A Redis with an append-only file that can die and come back.
-struct Redis {
-    folder: TempDir,
-    process: Child,
-}
-
-impl Redis {
-    fn start() -> Self {
-        let folder = TempDir::new().expect("temporary folder");
-        let process = Self::spawn(folder.path());
-        Self { folder, process }
-    }
-
-    fn spawn(folder: &Path) -> Child {
-        let program =
-            puzzled_service::programs::find(&["redis-server", "valkey-server"]).expect("a server on PATH");
-        let socket = folder.join("redis.sock");
-        Command::new(program)
-            .args(["--port", "0", "--appendonly", "yes", "--save", "", "--unixsocket"])
-            .arg(&socket)
-            .arg("--dir")
-            .arg(folder)
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("the server starts")
-    }
-
-    fn url(&self) -> String {
-        format!("redis+unix://{}", self.folder.path().join("redis.sock").display())
-    }
-
-    fn kill_and_start_again(&mut self) {
-        self.process.kill().expect("SIGKILL");
-        self.process.wait().expect("it ends");
-        self.process = Self::spawn(self.folder.path());
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
-    }
-}
-
-/// A process of ours that is killed with the test.
-struct Ours(Child);
-
-impl Ours {
-    fn start(redis: &Redis, arguments: &[&str]) -> Self {
-        let child = Command::new(env!("CARGO_BIN_EXE_puzzled"))
-            .current_dir(redis.folder.path())
-            .args(["--redis", &redis.url(), "--set", &format!("redis.lease_ms={LEASE_MS}")])
-            .args(arguments)
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("puzzled starts");
-        Self(child)
-    }
-
-    fn worker(redis: &Redis) -> Self {
-        Self::start(redis, &["worker", "--threads", "1", "--listen", "", "--set", "log.level=error"])
-    }
-
-    fn kill(&mut self) {
-        self.0.kill().expect("SIGKILL");
-        self.0.wait().expect("it ends");
-    }
-
-    /// Resident memory in kB.
-    fn rss_kb(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap_or_default();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
-        line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).unwrap_or(0)
-    }
-}
-
-impl Drop for Ours {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
 
 fn puzzles() -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/sudoku17.txt");
@@ -210,15 +125,4 @@ async fn killed_workers_and_a_killed_redis_lose_and_double_nothing() {
     // Flat: neither may grow with the number of puzzles. Generous, since allocators breathe.
     let limit_kb = 128 * 1024;
     assert!(rss.iter().all(|(_, producer, worker)| *producer < limit_kb && *worker < limit_kb), "{rss:?}");
-}
-
-async fn connect(config: &Config) -> Queue {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
-        match Queue::connect(config).await {
-            Ok(queue) => return queue,
-            Err(error) => assert!(error.is_transient() && Instant::now() < deadline, "{error}"),
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }

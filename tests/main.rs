@@ -5,3 +5,5 @@ mod deploy;
 mod faults;
 mod layering;
 mod ops;
+mod poison;
+mod support;

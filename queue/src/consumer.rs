@@ -60,6 +60,9 @@ pub struct Claimed {
     pub chunk: ChunkRef,
     /// Since when it waits, server time in ms: the time of its entry, or earlier if a backlog held it back.
     pub since_ms: u64,
+    /// Which attempt at it this is. From 2 on a worker died with it, or at least fell silent for a lease; handing a chunk
+    /// back spends no attempt.
+    pub attempt: u32,
     /// Its payload, if that is short enough to travel with the entry.
     pub payload: Option<Bytes>,
 }
@@ -300,7 +303,32 @@ impl Queue {
             }
         }
         self.discard(malformed).await?;
+        self.read_attempts(&key, stream.shard, &mut reclaimed.claimed).await?;
         Ok(reclaimed)
+    }
+
+    /// Asks how often chunks just taken over were delivered: XAUTOCLAIM does not say.
+    async fn read_attempts(&self, key: &str, shard: u16, claimed: &mut [Claimed]) -> Result<(), Error> {
+        if claimed.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<Value> = self
+            .link(shard)
+            .run(Operation::Reclaim, |_| {
+                let mut pipe = redis::pipe();
+                for chunk in claimed.iter() {
+                    let entry = chunk.entry.to_string();
+                    pipe.cmd("XPENDING").arg(key).arg(GROUP).arg(&entry).arg(&entry).arg(1);
+                }
+                pipe
+            })
+            .await?;
+        for (chunk, row) in claimed.iter_mut().zip(rows) {
+            let row = reply::items(row).into_iter().next().map(reply::items).unwrap_or_default();
+            // Gone meanwhile: whatever is recorded of it will not count.
+            chunk.attempt = row.get(3).and_then(reply::int).and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+        }
+        Ok(())
     }
 
     /// Extends leases. Returns those that are no longer ours.
@@ -506,6 +534,7 @@ fn decode_entries(
                     entry,
                     chunk,
                     since_ms: since_ms.unwrap_or(entry.ms),
+                    attempt: 1,
                     payload,
                 });
             }

@@ -18,6 +18,13 @@ impl BatchId {
         Self(Uuid::now_v7())
     }
 
+    /// An id that follows from a text: for submissions that may be repeated.
+    pub(crate) fn derived(text: &[u8]) -> Self {
+        // Any fixed namespace will do; this one has no other use.
+        const NAMESPACE: Uuid = Uuid::from_bytes(*b"puzzled:derived\0");
+        Self(Uuid::new_v5(&NAMESPACE, text))
+    }
+
     /// The shard that holds every key of this batch: the last four bytes, which are random in every UUID
     /// version we accept, modulo the number of shards.
     pub fn shard(self, shards: u16) -> u16 {
@@ -43,7 +50,8 @@ impl FromStr for BatchId {
 }
 
 /// One puzzle under one task: batch id and index from 0, written `BATCH.INDEX`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct JobId {
     /// The batch the job came in.
     pub batch: BatchId,
@@ -54,6 +62,20 @@ pub struct JobId {
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.batch, self.index)
+    }
+}
+
+impl From<JobId> for String {
+    fn from(job: JobId) -> String {
+        job.to_string()
+    }
+}
+
+impl TryFrom<String> for JobId {
+    type Error = IdError;
+
+    fn try_from(text: String) -> Result<Self, IdError> {
+        text.parse()
     }
 }
 

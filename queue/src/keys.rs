@@ -96,6 +96,21 @@ impl Keys {
         self.of("layout", id)
     }
 
+    /// Hash: what is known of a chunk whose worker died.
+    pub(crate) fn trial(&self, id: BatchId, chunk: u64) -> String {
+        self.of("trial", id) + &format!(":{chunk}")
+    }
+
+    /// Hash: job id to dead letter.
+    pub(crate) fn dead(&self, shard: u16) -> String {
+        self.at(shard, "dead")
+    }
+
+    /// Sorted set of dead letters by time, in ms.
+    pub(crate) fn dead_index(&self, shard: u16) -> String {
+        self.at(shard, "dead:index")
+    }
+
     /// Channel: what became readable in this batch.
     pub(crate) fn notice(&self, id: BatchId) -> String {
         self.of("notice", id)

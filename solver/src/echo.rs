@@ -1,4 +1,7 @@
 //! The pass-through kind: each puzzle is its own answer. It measures the road without the engine and solves nothing.
+//!
+//! `echo.fault` does the same, except that some words do what they say: it is how one shows what a poison job costs. No
+//! worker serves this kind unless its settings name it.
 
 use crate::engine::{Budget, Engine, rejection};
 use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes, has_control};
@@ -7,15 +10,26 @@ use crate::task::{Door, NO_CONFLICT, Operation, Values};
 
 pub(crate) static DOOR: Door = Door {
     name: "echo",
-    operations: &[Operation {
-        name: "",
-        about: "each puzzle is its own answer (to measure throughput)",
-        options: &[],
-        conflict: NO_CONFLICT,
-        canonical,
-        verify,
-        engine: |_| Box::new(Echo),
-    }],
+    operations: &[
+        Operation {
+            name: "",
+            about: "each puzzle is its own answer (to measure throughput)",
+            options: &[],
+            conflict: NO_CONFLICT,
+            canonical,
+            verify,
+            engine: |_| Box::new(Echo),
+        },
+        Operation {
+            name: "fault",
+            about: "the words panic, overflow, hang, wrong and slow do as they say (to try faults out)",
+            options: &[],
+            conflict: NO_CONFLICT,
+            canonical,
+            verify,
+            engine: |_| Box::new(Fault),
+        },
+    ],
     fits: |_| false,
     begins_grid: |_| false,
     grid_is_complete: |_| true,
@@ -37,6 +51,45 @@ impl Engine for Echo {
             }
         }
     }
+}
+
+/// Misbehaves where it is told to.
+struct Fault;
+
+impl Engine for Fault {
+    fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
+        for puzzle in puzzles {
+            match *puzzle {
+                _ if budget.cancelled() => {}
+                b"panic" => panic!("told to"),
+                // Ends the whole process, as any overflow of the stack does.
+                b"overflow" => outcomes.push(OutcomeKind::Failed, &[overflow(0)]),
+                b"hang" => loop {
+                    std::hint::spin_loop();
+                },
+                b"slow" => {
+                    while !budget.cancelled() {
+                        std::hint::spin_loop();
+                    }
+                }
+                b"wrong" => {
+                    outcomes.push(OutcomeKind::Solved, b"right");
+                    continue;
+                }
+                _ => {}
+            }
+            Echo.solve(&[puzzle], budget, outcomes);
+        }
+    }
+}
+
+fn overflow(depth: u64) -> u8 {
+    let room = std::hint::black_box([depth; 512]);
+    // Nothing tells the compiler that this never holds.
+    if std::hint::black_box(depth) == u64::MAX {
+        return 0;
+    }
+    overflow(depth + 1).wrapping_add(room[0] as u8)
 }
 
 /// Any line of printable bytes that does not look like a producer's rejection.

@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod config;
 pub(crate) mod dashboard;
+pub(crate) mod dead;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod get;

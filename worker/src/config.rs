@@ -19,6 +19,9 @@ pub struct Config {
     /// How much work, in ms, to take in one claim when chunks are small. Default 10. More saves round trips, less
     /// keeps urgent jobs from waiting.
     pub claim_ms: u64,
+    /// How many workers a job may take with it before it fails and becomes a dead letter. Default 3; the first death is
+    /// that of a whole chunk, so 2 is the least that tells the guilty from its neighbours.
+    pub attempts_max: u32,
     /// Pause between two sweeps (dead consumers, abandoned and expired batches), in s. Default 60; 0 = never.
     pub sweep_s: u64,
 }
@@ -31,6 +34,7 @@ impl Default for Config {
             kinds: Kind::PUBLIC.iter().map(|kind| kind.name().to_owned()).collect(),
             listen: "127.0.0.1:0".to_owned(),
             claim_ms: 10,
+            attempts_max: 3,
             sweep_s: 60,
         }
     }
@@ -88,6 +92,10 @@ impl Config {
         if self.threads > THREADS_MAX {
             let reason = format!("must be at most {THREADS_MAX}; 0 takes one per core");
             return Err(ConfigError { key: "worker.threads", reason });
+        }
+        if !(2..=100).contains(&self.attempts_max) {
+            let reason = "must be from 2 to 100".to_owned();
+            return Err(ConfigError { key: "worker.attempts_max", reason });
         }
         if self.prefetch > 64 {
             return Err(ConfigError { key: "worker.prefetch", reason: "must be at most 64".to_owned() });

@@ -18,6 +18,7 @@ mod reclaimer;
 mod renewer;
 mod retry;
 mod solve;
+mod trial;
 mod upkeep;
 mod work;
 
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) clock: clock::Clock,
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) metrics: WorkerMetrics,
+    /// Deaths after which a job fails.
+    pub(crate) attempts_max: usize,
     pub(crate) jobs_done: AtomicU64,
     pub(crate) shutdown: Shutdown,
     /// Cancelled when all work is done or handed back: the end of renewing and announcing.
@@ -132,6 +135,7 @@ pub async fn run(
         clock: clock::Clock::default(),
         permits: Arc::new(Semaphore::new(config.permits())),
         metrics,
+        attempts_max: config.attempts_max as usize,
         jobs_done: AtomicU64::new(0),
         shutdown: shutdown.clone(),
         stopped: CancellationToken::new(),

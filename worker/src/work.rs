@@ -9,15 +9,18 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use puzzled_queue::wire::{self, PayloadReader};
 use puzzled_queue::{
-    BatchId, ChunkRef, Claimed, Completed, Content, Error, Fetched, Hold, Interest, Recorded, StreamId,
+    Attempt, BatchId, ChunkRef, Claimed, Completed, Content, DeadLetter, Error, Fetched, Hold, Interest,
+    JobId, Recorded, StreamId,
 };
 use puzzled_solver::OutcomeKind;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Shared;
 use crate::retry::retry;
-use crate::solve::{PoolChunk, failed_chunk};
+use crate::solve::{PoolChunk, PoolResult, failed_chunk};
+use crate::trial;
 
 /// Chunks of one stream, claimed together.
 pub(crate) struct Work {
@@ -34,18 +37,63 @@ pub(crate) struct Work {
 struct End {
     done: Vec<Completed>,
     unwanted: Vec<Claimed>,
+    letters: Vec<DeadLetter>,
+}
+
+impl End {
+    /// Takes a solved chunk, and writes dead letters of those of its jobs that failed.
+    fn finish(&mut self, shared: &Shared, claimed: Claimed, payload: &Bytes, solved: PoolResult) {
+        if solved.counts[OutcomeKind::Failed.index()] > 0 {
+            self.letters.extend(failures(shared, &claimed, payload, &solved));
+        }
+        self.done.push(Completed { claimed, counts: solved.counts, result: solved.result });
+    }
+}
+
+/// Whether these chunks, of one piece, are a single one whose worker died.
+fn on_trial(chunks: &[Claimed]) -> bool {
+    chunks.first().is_some_and(|chunk| chunk.attempt >= 2)
+}
+
+/// Letters of the jobs that failed while their worker lived. A payload or result that cannot be read has none: nothing of
+/// it could be tried again.
+fn failures(shared: &Shared, claimed: &Claimed, payload: &Bytes, solved: &PoolResult) -> Vec<DeadLetter> {
+    let (Ok(read), Ok((_, outcomes))) =
+        (PayloadReader::parse(payload, claimed.chunk.jobs), wire::decode_result(&solved.result))
+    else {
+        return Vec::new();
+    };
+    let at_ms = shared.clock.server_ms();
+    let failed = read.lines.iter().zip(outcomes.iter()).zip(claimed.chunk.first..);
+    failed
+        .filter(|((_, outcome), _)| outcome.kind == OutcomeKind::Failed)
+        .map(|((line, outcome), index)| {
+            let reason = String::from_utf8_lossy(outcome.text).into_owned();
+            DeadLetter {
+                job: JobId { batch: claimed.chunk.batch, index },
+                task: read.task.to_string(),
+                puzzle: String::from_utf8_lossy(line).into_owned(),
+                history: vec![Attempt { worker: shared.name.clone(), at_ms, end: reason.clone() }],
+                reason,
+                at_ms,
+            }
+        })
+        .collect()
 }
 
 impl Work {
-    /// Enters the leases of freshly claimed chunks and cuts them into pieces of work, one a stream.
+    /// Enters the leases of freshly claimed chunks and cuts them into pieces of work: one a stream, and one for each chunk
+    /// whose worker died.
     pub(crate) fn pieces(shared: &Shared, claimed: Vec<Claimed>, permit: OwnedSemaphorePermit) -> Vec<Work> {
         let permit = Arc::new(permit);
         let claimed_ms = shared.clock.server_ms();
         let mut groups: Vec<(StreamId, Vec<Claimed>)> = Vec::new();
         for chunk in claimed {
-            match groups.iter_mut().find(|(stream, _)| *stream == chunk.stream) {
-                Some((_, chunks)) => chunks.push(chunk),
-                None => groups.push((chunk.stream, vec![chunk])),
+            let group =
+                groups.iter_mut().find(|(stream, chunks)| *stream == chunk.stream && !on_trial(chunks));
+            match group {
+                Some((_, chunks)) if chunk.attempt < 2 => chunks.push(chunk),
+                _ => groups.push((chunk.stream, vec![chunk])),
             }
         }
         groups
@@ -80,7 +128,7 @@ impl Work {
         let stop_now = shared.shutdown.stopping_now();
         let fetch = || shared.queue.fetch(self.stream, &self.chunks);
         let mut end = End::default();
-        if self.chunks.iter().all(|chunk| chunk.payload.is_some()) {
+        if !on_trial(&self.chunks) && self.chunks.iter().all(|chunk| chunk.payload.is_some()) {
             // Everything came with the entries: solve while Redis is told. Should it answer that nobody wants them,
             // recording drops them as well.
             let here = self.chunks.iter().filter_map(|chunk| Some((chunk.clone(), chunk.payload.clone()?)));
@@ -102,12 +150,49 @@ impl Work {
                     }
                 }
             }
-            self.solve(shared, to_solve, &mut end).await;
+            if on_trial(&self.chunks) {
+                self.try_alone(shared, to_solve, &mut end).await?;
+            } else {
+                self.solve(shared, to_solve, &mut end).await;
+            }
         }
         if !end.unwanted.is_empty() {
             retry("drop", &stop_now, || shared.queue.drop_unwanted(self.stream, &end.unwanted)).await?;
         }
-        self.record(shared, end.done).await
+        if !end.letters.is_empty() {
+            retry("bury", &stop_now, || shared.queue.bury(&end.letters)).await?;
+            shared.metrics.dead_letters.inc_by(end.letters.len() as u64);
+        }
+        self.record(shared, end.done).await?;
+        if on_trial(&self.chunks) {
+            retry("trial", &stop_now, || shared.queue.close_trial(self.chunks[0].chunk)).await?;
+        }
+        Ok(())
+    }
+
+    /// Solves a chunk whose worker died, one job at a time.
+    async fn try_alone(
+        &self,
+        shared: &Shared,
+        chunks: Vec<(Claimed, Bytes)>,
+        end: &mut End,
+    ) -> Result<(), Error> {
+        for (claimed, payload) in chunks {
+            let waited = self.waited_ms(&claimed);
+            shared.observe_claimed(&claimed, Duration::from_millis(waited));
+            let solved = trial::solve(shared, &claimed, &payload, waited * 1_000, &self.interest).await?;
+            match (solved, shared.leases.hold(&claimed)) {
+                (Some(solved), Hold::Wanted) => {
+                    let elapsed = Duration::from_micros(solved.solve_us.max(1));
+                    let results = std::slice::from_ref(&solved);
+                    shared.observe_solved(self.stream.kind, elapsed, u64::from(claimed.chunk.jobs), results);
+                    end.finish(shared, claimed, &payload, solved);
+                }
+                (_, Hold::Cancelled) => end.unwanted.push(claimed),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Solves chunks side by side, and sorts them by what is to be done with them.
@@ -117,10 +202,12 @@ impl Work {
         }
         let jobs: u64 = chunks.iter().map(|(claimed, _)| u64::from(claimed.chunk.jobs)).sum();
         let mut to_solve = Vec::with_capacity(chunks.len());
-        let mut solvable = Vec::with_capacity(chunks.len());
+        let (mut solvable, mut payloads) =
+            (Vec::with_capacity(chunks.len()), Vec::with_capacity(chunks.len()));
         for (claimed, payload) in chunks {
             shared.observe_claimed(&claimed, Duration::from_millis(self.waited_ms(&claimed)));
-            to_solve.push(self.pool_chunk(&claimed, payload));
+            to_solve.push(self.pool_chunk(&claimed, payload.clone()));
+            payloads.push(payload);
             solvable.push(claimed);
         }
         let results = shared.pool.solve(to_solve, self.interest.clone()).await;
@@ -136,11 +223,9 @@ impl Work {
         let elapsed = Duration::from_micros(solve_us.max(1));
         shared.pace.observe(self.stream.kind, solvable.len(), elapsed);
         shared.observe_solved(self.stream.kind, elapsed, jobs, &results);
-        for (claimed, solved) in solvable.into_iter().zip(results) {
+        for ((claimed, payload), solved) in solvable.into_iter().zip(payloads).zip(results) {
             match shared.leases.hold(&claimed) {
-                Hold::Wanted => {
-                    end.done.push(Completed { claimed, counts: solved.counts, result: solved.result });
-                }
+                Hold::Wanted => end.finish(shared, claimed, &payload, solved),
                 Hold::Cancelled => end.unwanted.push(claimed),
                 Hold::Lost => {}
             }
