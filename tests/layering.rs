@@ -131,3 +131,25 @@ fn sources() -> Vec<PathBuf> {
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
+
+/// docs/reliability.md promises by naming tests; a promise whose test is gone is none.
+#[test]
+fn every_test_that_the_reliability_page_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/reliability.md")).expect("the page");
+    let mut sources = String::new();
+    for folder in ["tests", "queue/tests", "worker/src"] {
+        for file in fs::read_dir(root.join(folder)).expect("a folder").flatten() {
+            if file.path().extension().is_some_and(|extension| extension == "rs") {
+                sources += &fs::read_to_string(file.path()).expect("a source");
+            }
+        }
+    }
+    let rows: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("| ") && line.ends_with("` |")).collect();
+    assert!(rows.len() >= 25, "{} rows", rows.len());
+    for row in rows {
+        let name = row.rsplit('`').nth(1).unwrap_or_default();
+        assert!(sources.contains(&format!("fn {name}(")), "{name} of row: {row}");
+    }
+}
