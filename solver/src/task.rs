@@ -247,9 +247,10 @@ impl Task {
     /// What is checked without solving: a `Solved` or `Multiple` answer really solves this very puzzle, and where it
     /// shows several solutions, no two are alike; an `Invalid`
     /// puzzle really does not parse; a slide board without solution really has the wrong parity; a count lies within
-    /// its limit; what `TimedOut` gives as its best is a true solution. What is not: that a sudoku has no other
-    /// solution, or none, or as many as counted, and that a slide path is the shortest. `Cancelled` and `Failed`
-    /// claim nothing and always pass.
+    /// its limit; a rating is one that its technique may have; explained steps lead to a solution; what `TimedOut` gives
+    /// as its best is a true solution, or as much of a rating or of steps. What is not: that a sudoku has no other
+    /// solution, or none, or as many as counted; that steps are the easiest; and that a slide path is the shortest.
+    /// `Cancelled` and `Failed` claim nothing and always pass.
     pub fn verify(&self, puzzle: &[u8], outcome: OutcomeRef<'_>) -> bool {
         (self.operation().verify)(&self.values, puzzle, outcome)
     }

@@ -38,6 +38,7 @@ pub use verify::is_solution;
 
 use crate::task::{Domain, Door, NO_CONFLICT, Operation, OptionSpec};
 use engine::{Question, SudokuEngine};
+use rate::{RateEngine, Report};
 
 /// Cells of the common board.
 pub const CELLS: usize = 81;
@@ -140,6 +141,24 @@ pub(crate) static DOOR: Door = Door {
             canonical: canonical::canonical,
             verify: canonical::verify,
             engine: |values| Box::new(canonical::CanonicalEngine::new(values)),
+        },
+        Operation {
+            name: "rate",
+            about: "how hard for a person, as rating, hardest technique, grade: 4.2 xy-wing hard (9x9)",
+            options: &[],
+            conflict: NO_CONFLICT,
+            canonical: rate::canonical,
+            verify: |_, puzzle, outcome| rate::verify(Report::Rating, puzzle, outcome),
+            engine: |_| Box::new(RateEngine::new(Report::Rating)),
+        },
+        Operation {
+            name: "explain",
+            about: "the steps a person could take: 1.2 hidden-single => r4c5=7; .. (9x9)",
+            options: &[],
+            conflict: NO_CONFLICT,
+            canonical: rate::canonical,
+            verify: |_, puzzle, outcome| rate::verify(Report::Steps, puzzle, outcome),
+            engine: |_| Box::new(RateEngine::new(Report::Steps)),
         },
     ],
     fits: board::fits,

@@ -16,7 +16,7 @@ pub(super) fn find(pencil: &Pencil, size: u32, step: &mut Step) -> bool {
             if (lines.iter().filter(|&&spots| spots != 0).count() as u32) < 2 * size {
                 return false;
             }
-            unions(&lines, size, |bases, covers| {
+            unions(&lines, 2..=size, |bases, covers| {
                 let base_cells = bits(bases).fold(0, |set, line| set | UNIT_CELLS[base + line]);
                 let cover_cells = bits(covers).fold(0, |set, line| set | UNIT_CELLS[cover + line]);
                 step.begin(match size {

@@ -8,31 +8,35 @@
 //!   . . . |       |                . x x |       |
 //! ```
 //!
-//! They count as *direct*, and as much easier, where the digit then has one place left in another box that the
-//! line crosses, or in another line that the box crosses: that can be seen without any pencil marks.
+//! Pointing counts as *direct*, and as much easier, where the digit then has one place left in another box that the line
+//! crosses: that can be seen without any pencil marks. The scale also has direct claiming (1.9), where the digit has one
+//! place left in another line that the box crosses. It never comes to that:
+//!
+//! ```text
+//!   row 1   D D .  |  .  .  . |  .  .  .     Row 1 has the digit only in the first box, and row 2 only there and at x.
+//!   row 2   D D .  |  x  .  . |  .  .  .     So the third box has it only in row 3, which points at the second box
+//!   row 3   . . .  |  d  d  . |  e  e  .     and leaves it x alone: direct pointing, or a hidden single, is first.
+//! ```
 
 use crate::sudoku::rate::pencil::Pencil;
 use crate::sudoku::rate::units::{BOX_COLUMN, BOX_ROW, COLUMNS, ROWS, UNIT_CELLS, is_single};
 use crate::sudoku::rate::{Step, Technique};
 
-/// A pointing or claiming that leaves one place for the digit in a unit alongside.
+/// A pointing that leaves one place for the digit in another box.
 pub(super) fn direct(pencil: &Pencil, step: &mut Step) -> bool {
     find(pencil, |technique, base, cover, digit| {
-        let shared = UNIT_CELLS[base] & UNIT_CELLS[cover];
-        let alongside = if base < ROWS { 0..ROWS } else { base / 9 * 9..base / 9 * 9 + 9 };
-        let found = alongside.filter(|&unit| unit != base).find_map(|unit| {
-            let places = pencil.places(digit) & UNIT_CELLS[unit];
+        if technique != Technique::Pointing {
+            return false;
+        }
+        let found = (0..ROWS).filter(|&other| other != base).find_map(|other| {
+            let places = pencil.places(digit) & UNIT_CELLS[other];
             let left = places & !UNIT_CELLS[cover];
             (left != places && left.is_power_of_two()).then(|| left.trailing_zeros() as usize)
         });
         let Some(cell) = found else { return false };
-        step.begin(if technique == Technique::Pointing {
-            Technique::DirectPointing
-        } else {
-            Technique::DirectClaiming
-        });
+        step.begin(Technique::DirectPointing);
         step.digits = 1 << digit;
-        step.cells = pencil.places(digit) & shared;
+        step.cells = pencil.places(digit) & UNIT_CELLS[base];
         step.place(cell, digit);
         true
     })

@@ -12,31 +12,46 @@
 //!
 //! The techniques and their numbers are those of the Sudoku Explainer of Nicolas Juillerat, so that a rating means here
 //! what it means wherever puzzles are traded; the code is ours.
+//! docs/rating.md describes them, and says how often the two agree on puzzles with published ratings.
 //!
 //! | part | duty |
 //! |---|---|
 //! | `pencil`, `units` | candidates, and the geometry of the board |
 //! | `technique`, `step` | the scale, and what one step says |
-//! | the rest | one family of techniques each: a function that looks for one step |
+//! | `singles`, `locked`, `subsets`, `fish`, `wings`, `uniqueness`, `grave`, `aligned` | a family of techniques each |
+//! | `links`, `chains` | single chains: nothing but implications between candidates |
+//! | `forcing`, `plus` | many chains at once |
+//! | `engine` | the tasks |
 //!
-//! Whoever rates a puzzle has solved it before: only a puzzle with one solution has a rating, and a guess needs the
-//! solution at hand.
+//! Uniqueness arguments (rectangles, loops, graves) hold only where there is one solution. So whoever rates a puzzle must
+//! have solved it before; that solution is also what every step is held against, and where a guess comes from.
 
+mod aligned;
+mod chains;
+mod engine;
 mod fish;
+mod forcing;
+mod grave;
+mod links;
 mod locked;
 mod pencil;
+mod plus;
 mod singles;
 mod step;
 mod subsets;
 mod technique;
+mod uniqueness;
 mod units;
 mod wings;
 
+pub(crate) use engine::{RateEngine, Report, canonical, verify};
 pub use step::{Node, Step};
 pub use technique::Technique;
 
 use crate::engine::Budget;
 use crate::sudoku::{Bitmask, Board, CELLS, End};
+use chains::Chains;
+use forcing::{Forcing, Growth};
 use pencil::Pencil;
 
 /// How hard a puzzle is.
@@ -57,9 +72,9 @@ pub enum Grade {
     Medium,
     /// 2.6 to 4.4: locked candidates, subsets, fish and wings.
     Hard,
-    /// 4.5 to 7.9: large subsets, and whatever is harder.
+    /// 4.5 to 7.9: uniqueness, large subsets, cycles and single chains.
     Expert,
-    /// 8.0 and more.
+    /// 8.0 and more: several chains at once, and trial.
     Extreme,
 }
 
@@ -108,6 +123,20 @@ impl Rating {
         out.push(b' ');
         out.extend_from_slice(self.grade().name().as_bytes());
     }
+
+    /// Reads what [`Rating::write`] writes; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Rating> {
+        let mut words = text.split(' ');
+        let (tenths, name) = (step::parse_tenths(words.next()?)?, words.next()?);
+        let rating = Rating { tenths, hardest: Technique::parse(name) };
+        let fits = match rating.hardest {
+            Some(technique) => technique.may_rate(tenths),
+            None => rating == Self::NONE,
+        };
+        let mut again = Vec::new();
+        rating.write(&mut again);
+        (fits && again == text.as_bytes()).then_some(rating)
+    }
 }
 
 /// Rates one puzzle; `None` when it has no solution or several.
@@ -134,12 +163,15 @@ pub fn rate(board: &Board) -> Option<Rating> {
 /// Rates puzzles, and keeps its memory between them.
 pub struct Rater {
     step: Step,
+    chains: Box<Chains>,
+    forcing: Forcing,
 }
 
 /// What a [`Rater`] found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rated {
-    /// The rating; if the end is not [`End::Complete`], that of the steps taken so far, which is a lower bound.
+    /// The rating. With [`Technique::Trial`] it is a lower bound; and if the end is not [`End::Complete`], it is that of the
+    /// steps taken so far.
     pub rating: Rating,
     /// Why the rating stopped.
     pub end: End,
@@ -154,7 +186,7 @@ impl Default for Rater {
 impl Rater {
     /// A rater with its memory allocated.
     pub fn new() -> Self {
-        Self { step: Step::blank() }
+        Self { step: Step::blank(), chains: Box::new(Chains::new()), forcing: Forcing::new() }
     }
 
     /// Rates a board whose only solution is `solution` (values row by row).
@@ -163,7 +195,7 @@ impl Rater {
     ///
     /// May panic if that is not the only solution.
     pub fn rate(&mut self, board: &Board, solution: &[u8; CELLS], budget: &Budget<'_>) -> Rated {
-        self.run(board, solution, budget, &mut |_| ())
+        self.run(board, solution, budget, &mut |step| step.technique != Technique::Trial)
     }
 
     /// [`Rater::rate`], and pushes every step. A guess ([`Technique::Trial`]) fills one cell from the solution.
@@ -178,36 +210,48 @@ impl Rater {
         budget: &Budget<'_>,
         steps: &mut Vec<Step>,
     ) -> Rated {
-        self.run(board, solution, budget, &mut |step| steps.push(step.clone()))
+        self.run(board, solution, budget, &mut |step| {
+            steps.push(step.clone());
+            true
+        })
     }
 
+    /// Solves the board, until `go_on` says no to a step.
     fn run(
         &mut self,
         board: &Board,
         solution: &[u8; CELLS],
         budget: &Budget<'_>,
-        tell: &mut dyn FnMut(&Step),
+        go_on: &mut dyn FnMut(&Step) -> bool,
     ) -> Rated {
         let mut pencil = Pencil::new(board);
         let mut rating = Rating::NONE;
+        let mut effort = Effort { budget, left: budget.nodes_max() };
         while !pencil.is_full() {
             if budget.cancelled() {
                 return Rated { rating, end: End::Cancelled };
             }
-            self.find(&pencil, solution);
+            match self.find(&pencil, &mut effort) {
+                None => return Rated { rating, end: effort.end() },
+                Some(true) => {}
+                Some(false) => guess(&pencil, solution, rating.tenths, &mut self.step),
+            }
             let step = &self.step;
             assert!(step.agrees_with(solution), "a step against the only solution: {step:?}");
             apply(step, &mut pencil);
-            if step.tenths > rating.tenths {
+            let is_harder = step.tenths > rating.tenths || step.technique == Technique::Trial;
+            if is_harder && rating.hardest != Some(Technique::Trial) {
                 rating = Rating { tenths: step.tenths, hardest: Some(step.technique) };
             }
-            tell(step);
+            if !go_on(step) {
+                break;
+            }
         }
         Rated { rating, end: End::Complete }
     }
 
-    /// Leaves the easiest step there is in `self.step`.
-    fn find(&mut self, pencil: &Pencil, solution: &[u8; CELLS]) {
+    /// Leaves the easiest step there is in `self.step`; whether there is one. `None` if the effort ended first.
+    fn find(&mut self, pencil: &Pencil, effort: &mut Effort<'_>) -> Option<bool> {
         let step = &mut self.step;
         let found = singles::hidden(pencil, step)
             || locked::direct(pencil, step)
@@ -223,20 +267,54 @@ impl Rater {
             || subsets::hidden(pencil, 3, step)
             || wings::xy(pencil, step)
             || wings::xyz(pencil, step)
+            || uniqueness::find(pencil, step)
             || subsets::naked(pencil, 4, step)
             || fish::find(pencil, 4, step)
-            || subsets::hidden(pencil, 4, step);
-        if !found {
-            guess(pencil, solution, step);
+            || subsets::hidden(pencil, 4, step)
+            || grave::find(pencil, step)
+            || aligned::pair(pencil, step);
+        let found = found
+            || self.chains.find(pencil, effort, step)?
+            || aligned::triplet(pencil, step)
+            || self.forcing.find(pencil, Growth::Nishio, effort, step)?
+            || self.forcing.find(pencil, Growth::Static, effort, step)?
+            || self.forcing.find(pencil, Growth::Dynamic, effort, step)?
+            || self.forcing.find(pencil, Growth::Plus, effort, step)?;
+        Some(found)
+    }
+}
+
+/// What may still be spent on a puzzle.
+struct Effort<'a> {
+    budget: &'a Budget<'a>,
+    /// Assumptions yet to follow.
+    left: u64,
+}
+
+impl Effort<'_> {
+    /// Pays for one assumption; `None` if there is nothing left to pay with, or nobody waits for the answer.
+    fn spend(&mut self) -> Option<()> {
+        if self.budget.cancelled() {
+            return None;
         }
+        self.left = self.left.checked_sub(1)?;
+        Some(())
+    }
+
+    /// Why it ended.
+    fn end(&self) -> End {
+        if self.budget.cancelled() { End::Cancelled } else { End::OutOfNodes }
     }
 }
 
 /// Fills one of the cells with fewest candidates.
-fn guess(pencil: &Pencil, solution: &[u8; CELLS], step: &mut Step) {
+///
+/// Whatever needed more than the base rating of a guess before it (long chains may), the whole needs at least that.
+fn guess(pencil: &Pencil, solution: &[u8; CELLS], tenths: u8, step: &mut Step) {
     let open = (0..CELLS).filter(|&cell| pencil.cell(cell) != 0);
     let cell = open.min_by_key(|&cell| pencil.cell(cell).count_ones()).expect("a board that is not full");
     step.begin(Technique::Trial);
+    step.tenths = step.tenths.max(tenths);
     step.place(cell, usize::from(solution[cell]) - 1);
 }
 

@@ -26,7 +26,7 @@ impl Pencil {
                 taken[usize::from(unit)] |= 1 << (value - 1);
             }
         }
-        let mut pencil = Self { cells: [0; CELLS], spots: [[0; 9]; 27], places: [0; 9], open: [0; 27] };
+        let mut pencil = Self::blank();
         for cell in (0..CELLS).filter(|&cell| board.cells()[cell] == 0) {
             let units = UNITS_OF[cell].map(usize::from);
             let candidates = 0x1ff & !(taken[units[0]] | taken[units[1]] | taken[units[2]]);
@@ -42,6 +42,11 @@ impl Pencil {
             }
         }
         pencil
+    }
+
+    /// No candidates at all.
+    pub(super) fn blank() -> Self {
+        Self { cells: [0; CELLS], spots: [[0; 9]; 27], places: [0; 9], open: [0; 27] }
     }
 
     /// The candidates of a cell; none when it is filled.

@@ -128,6 +128,82 @@ impl Step {
     }
 }
 
+impl Step {
+    /// Reads what [`Step::write`] writes; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Step> {
+        let (head, results) = text.split_once(" => ")?;
+        let mut words = head.split(' ');
+        let tenths = parse_tenths(words.next()?)?;
+        let mut step = Self::blank();
+        step.begin(Technique::parse(words.next()?)?);
+        step.tenths = tenths;
+        for word in words {
+            if word.contains(['=', '<']) {
+                step.nodes = word.split(',').map(parse_node).collect::<Option<_>>()?;
+            } else if word.starts_with('r') {
+                for cell in word.split(',') {
+                    step.cells |= 1 << parse_cell(cell)?;
+                }
+            } else {
+                step.digits = parse_digits(word)?;
+            }
+        }
+        if let Some((cell, digit)) = results.split_once('=') {
+            step.placed = Some((parse_cell(cell)?, parse_digit(digit)?));
+        } else {
+            let removed = results.split(',').map(|result| {
+                let (cell, digits) = result.split_once("<>")?;
+                Some((parse_cell(cell)?, parse_digits(digits)?))
+            });
+            step.removed = removed.collect::<Option<_>>()?;
+        }
+        // Whatever was read twice, out of order or in another spelling would not be written like that.
+        let mut again = Vec::new();
+        step.write(&mut again);
+        (technique_fits(&step) && again == text.as_bytes()).then_some(step)
+    }
+}
+
+fn technique_fits(step: &Step) -> bool {
+    step.technique.may_rate(step.tenths) && step.is_worth()
+}
+
+/// Reads `4.2` as 42; `None` unless it is the one spelling of it.
+pub(super) fn parse_tenths(text: &str) -> Option<u8> {
+    let tenths = text.replacen('.', "", 1).parse().ok()?;
+    let mut again = Vec::new();
+    write_tenths(tenths, &mut again);
+    (again == text.as_bytes()).then_some(tenths)
+}
+
+fn parse_cell(text: &str) -> Option<u8> {
+    match *text.as_bytes() {
+        [b'r', row @ b'1'..=b'9', b'c', column @ b'1'..=b'9'] => Some((row - b'1') * 9 + (column - b'1')),
+        _ => None,
+    }
+}
+
+fn parse_digit(text: &str) -> Option<u8> {
+    match *text.as_bytes() {
+        [digit @ b'1'..=b'9'] => Some(digit - b'0'),
+        _ => None,
+    }
+}
+
+fn parse_digits(text: &str) -> Option<u16> {
+    let set = text.bytes().try_fold(0, |set, byte| match byte {
+        b'1'..=b'9' => Some(set | 1 << (byte - b'1')),
+        _ => None,
+    });
+    set.filter(|&set| set != 0)
+}
+
+fn parse_node(text: &str) -> Option<Node> {
+    let is_on = text.contains('=');
+    let (cell, digit) = text.split_once(if is_on { "=" } else { "<>" })?;
+    Some(Node { cell: parse_cell(cell)?, digit: parse_digit(digit)?, is_on })
+}
+
 /// Appends a rating as people write it: 42 is `4.2`.
 pub(super) fn write_tenths(tenths: u8, out: &mut Vec<u8>) {
     write!(out, "{}.{}", tenths / 10, tenths % 10).expect("a Vec takes any text");
@@ -149,6 +225,33 @@ mod tests {
         let mut out = Vec::new();
         step.write(&mut out);
         assert_eq!(String::from_utf8_lossy(&out), expected);
+        assert_eq!(Step::parse(expected).as_ref(), step.is_worth().then_some(step));
+    }
+
+    #[test]
+    fn reads_nothing_else() {
+        for text in [
+            "",
+            " => ",
+            "1.2 hidden-single => ",
+            "1.2 hidden-single => r4c5=0",
+            "1.2 hidden-single => r4c5<>0",
+            "1.2 hidden-single => r0c5=7",
+            "1.3 hidden-single => r4c5=7",
+            "1.20 hidden-single => r4c5=7",
+            "12 hidden-single => r4c5=7",
+            "1.2 hidden single => r4c5=7",
+            "1.2 hidden-single  => r4c5=7",
+            "1.2 hidden-single => r4c5=7 ",
+            "1.2 hidden-single => r4c5=7,r4c6=8",
+            "3.0 naked-pair 73 r1c1,r1c2 => r1c5<>3",
+            "3.0 naked-pair 37 r1c2,r1c1 => r1c5<>3",
+            "3.0 naked-pair r1c1,r1c2 37 => r1c5<>3",
+            "3.0 naked-pair 37 r1c1,r1c2 => r1c5<>33",
+            "6.6 x-chain r1c1=1,r2c1<>12 => r1c1<>1",
+        ] {
+            assert_eq!(Step::parse(text), None, "{text:?}");
+        }
     }
 
     #[test]
@@ -164,12 +267,12 @@ mod tests {
         step.remove_from(1 << 80, 6);
         check(&step, "3.0 naked-pair 37 r1c1,r1c2 => r1c5<>3,r9c9<>7");
         assert!(step.is_worth());
-        step.begin(Technique::Trial);
+        step.begin(Technique::XChain);
         step.nodes.push(Node { cell: 0, digit: 1, is_on: true });
         step.nodes.push(Node { cell: 9, digit: 1, is_on: false });
         assert!(!step.is_worth());
         step.remove(0, 0b1);
-        check(&step, "4.5 trial r1c1=1,r2c1<>1 => r1c1<>1");
+        check(&step, "6.6 x-chain r1c1=1,r2c1<>1 => r1c1<>1");
         let mut solution = [2; 81];
         assert!(step.agrees_with(&solution));
         solution[0] = 1;

@@ -1,6 +1,8 @@
 //! Naked and hidden subsets: as many cells of a unit as digits that only they may take, or as digits that they may
 //! only take.
 
+use std::ops::RangeInclusive;
+
 use crate::sudoku::rate::pencil::Pencil;
 use crate::sudoku::rate::units::{COLUMNS, ROWS, UNITS, bits, is_single};
 use crate::sudoku::rate::{Step, Technique};
@@ -21,7 +23,7 @@ pub(super) fn naked(pencil: &Pencil, size: u32, step: &mut Step) -> bool {
         for position in bits(pencil.open(unit)) {
             sets[position] = pencil.cell(UNITS[unit][position].into());
         }
-        unions(&sets, size, |positions, digits| {
+        unions(&sets, 2..=size, |positions, digits| {
             step.begin(naked_of(size));
             step.digits = digits;
             step.cells = unit_cells(unit, positions);
@@ -40,7 +42,7 @@ pub(super) fn hidden(pencil: &Pencil, size: u32, step: &mut Step) -> bool {
         if pencil.open(unit).count_ones() <= 2 * size {
             return false;
         }
-        unions(pencil.unit(unit), size, |digits, positions| {
+        unions(pencil.unit(unit), 2..=size, |digits, positions| {
             step.begin(hidden_of(size));
             step.digits = digits;
             step.cells = unit_cells(unit, positions);
@@ -59,7 +61,7 @@ pub(super) fn direct_hidden(pencil: &Pencil, size: u32, step: &mut Step) -> bool
         if pencil.open(unit).count_ones() <= size {
             return false;
         }
-        unions(pencil.unit(unit), size, |digits, positions| {
+        unions(pencil.unit(unit), 2..=size, |digits, positions| {
             let found = (0..9).filter(|digit| digits >> digit & 1 == 0).find(|&digit| {
                 let spots = pencil.spots(unit, digit);
                 !is_single(spots) && is_single(spots & !positions)
@@ -75,17 +77,18 @@ pub(super) fn direct_hidden(pencil: &Pencil, size: u32, step: &mut Step) -> bool
     })
 }
 
-/// Calls `accept` with each `size` of the sets whose union has `size` members, as (which sets, union), until it says yes.
-/// Sets with less than two members take no part.
-pub(super) fn unions(sets: &[u16; 9], size: u32, mut accept: impl FnMut(u16, u16) -> bool) -> bool {
+/// Calls `accept` with each choice of as many sets as their union has members, as (which sets, union), until it says
+/// yes. `sizes` is what a set must have to take part, and ends with how many sets are chosen.
+pub(super) fn unions(
+    sets: &[u16; 9],
+    sizes: RangeInclusive<u32>,
+    mut accept: impl FnMut(u16, u16) -> bool,
+) -> bool {
     let mut fit = 0;
     for (index, set) in sets.iter().enumerate() {
-        fit |= u16::from((2..=size).contains(&set.count_ones())) << index;
+        fit |= u16::from(sizes.contains(&set.count_ones())) << index;
     }
-    if fit.count_ones() < size {
-        return false;
-    }
-    grow(sets, size, fit, 0, 0, &mut accept)
+    grow(sets, *sizes.end(), fit, 0, 0, &mut accept)
 }
 
 fn grow(
