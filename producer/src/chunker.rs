@@ -4,7 +4,7 @@
 //! engine answers with `Invalid: reason`. So outcomes and input lines stay side by side without any bookkeeping.
 
 use puzzled_queue::NewChunk;
-use puzzled_queue::wire::PayloadWriter;
+use puzzled_queue::wire::{Encoding, PayloadWriter};
 use puzzled_solver::Task;
 
 use crate::lines::{LINE_BYTES_MAX, Line};
@@ -56,11 +56,11 @@ enum Grid {
 
 impl Chunker {
     /// Describes at most `bad_lines_max` bad lines.
-    pub fn new(task: &Task, chunk_jobs: u32, bad_lines_max: u64) -> Self {
+    pub fn new(task: &Task, chunk_jobs: u32, encoding: Encoding, bad_lines_max: u64) -> Self {
         Self {
             task: task.clone(),
             chunk_jobs: chunk_jobs.max(1),
-            writer: PayloadWriter::new(task),
+            writer: PayloadWriter::new(task, encoding),
             writer_bytes: 0,
             chunks: Vec::new(),
             number: 0,
@@ -224,7 +224,7 @@ mod tests {
 
     /// Chunks as `jobs|jobs`, jobs separated by commas, then the bad lines.
     fn check(task: &str, chunk_jobs: u32, input: &str, expected: &str) {
-        let mut chunker = Chunker::new(&task.parse().unwrap(), chunk_jobs, 3);
+        let mut chunker = Chunker::new(&task.parse().unwrap(), chunk_jobs, Encoding::Packed, 3);
         for line in input.split('\n') {
             chunker.push(if line == "LONG" { Line::TooLong } else { Line::Text(line.as_bytes()) });
         }
@@ -236,7 +236,7 @@ mod tests {
             let read =
                 puzzled_queue::wire::PayloadReader::parse(&chunk.payload.bytes, chunk.payload.jobs).unwrap();
             assert_eq!(read.task, task.parse().unwrap());
-            let lines: Vec<_> = read.lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
+            let lines: Vec<_> = read.lines().map(String::from_utf8_lossy).collect();
             found.push(lines.join(","));
         }
         let mut found = found.join("|");
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_first_line_cut_short_swallows_nobody() {
         let list = [&EASY[..9]].into_iter().chain([EASY; 10]).collect::<Vec<_>>().join("\n");
-        let mut chunker = Chunker::new(&"sudoku.solve".parse().unwrap(), 100, 0);
+        let mut chunker = Chunker::new(&"sudoku.solve".parse().unwrap(), 100, Encoding::Packed, 0);
         list.split('\n').for_each(|line| chunker.push(Line::Text(line.as_bytes())));
         chunker.finish();
         assert_eq!((chunker.take_chunks()[0].payload.jobs, chunker.bad()), (11, 1));
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_grid_with_a_fault_is_one_job_with_its_place() {
         let faulty = grid(EASY).replacen("98", "9x", 1);
-        let mut chunker = Chunker::new(&"sudoku.solve".parse().unwrap(), 100, 1);
+        let mut chunker = Chunker::new(&"sudoku.solve".parse().unwrap(), 100, Encoding::Packed, 1);
         faulty.split('\n').for_each(|line| chunker.push(Line::Text(line.as_bytes())));
         chunker.finish();
         assert_eq!(chunker.take_chunks()[0].payload.jobs, 1);
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn large_puzzles_make_chunks_of_bounded_size() {
-        let mut chunker = Chunker::new(&"sudoku.solve".parse().unwrap(), u32::MAX, 0);
+        let mut chunker = Chunker::new(&"sudoku.solve".parse().unwrap(), u32::MAX, Encoding::Packed, 0);
         let line = [b'.'; 625];
         (0..4000).for_each(|_| chunker.push(Line::Text(&line)));
         chunker.finish();

@@ -1,6 +1,6 @@
 //! Settings of a producer, section `[producer]`.
 
-use puzzled_queue::wire::JOBS_MAX;
+use puzzled_queue::wire::{Encoding, JOBS_MAX};
 use serde::{Deserialize, Serialize};
 
 /// How puzzles are cut into chunks and how many are on their way at once.
@@ -13,11 +13,14 @@ pub struct Config {
     pub window_jobs: u32,
     /// How long, in ms, a chunk that is not full waits for more input before it goes. Default 20.
     pub linger_ms: u64,
+    /// `packed`: two cells a byte in Redis, also in the outcomes. `text`: as people and older workers read it. Default
+    /// packed.
+    pub encoding: Encoding,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { chunk_jobs: 1_024, window_jobs: 131_072, linger_ms: 20 }
+        Self { chunk_jobs: 1_024, window_jobs: 131_072, linger_ms: 20, encoding: Encoding::default() }
     }
 }
 

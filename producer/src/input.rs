@@ -109,7 +109,7 @@ impl Input {
     /// for a terminal nobody needs to wait for it.
     pub(crate) fn read(self, task: &Task, config: &Config, linger: bool) -> mpsc::Receiver<Cut> {
         let (sender, receiver) = mpsc::channel(CUTS_AHEAD);
-        let chunker = Chunker::new(task, config.chunk_jobs, BAD_LINES_MAX);
+        let chunker = Chunker::new(task, config.chunk_jobs, config.encoding, BAD_LINES_MAX);
         let linger = linger.then(|| Duration::from_millis(config.linger_ms));
         let failed = sender.clone();
         let spawned = std::thread::Builder::new()

@@ -129,7 +129,7 @@ impl<W: Write> Writer<W> {
         let wanted = piece.payload.as_ref().filter(|_| self.formatter.wants_puzzles());
         let puzzles = wanted.and_then(|payload| PayloadReader::parse(&payload.bytes, payload.jobs).ok());
         for (i, outcome) in piece.outcomes.iter().enumerate() {
-            let puzzle = puzzles.as_ref().and_then(|read| read.lines.get(i).copied());
+            let puzzle = puzzles.as_ref().and_then(|read| read.line(i));
             self.formatter.write(piece.first + i as u64, puzzle, outcome, &mut self.buffer);
         }
     }

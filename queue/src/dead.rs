@@ -11,7 +11,7 @@ use crate::Error;
 use crate::connection::{Operation, Queue};
 use crate::ids::{BatchId, JobId};
 use crate::submit::{Batch, NewChunk, Opened};
-use crate::wire::PayloadWriter;
+use crate::wire::{Encoding, PayloadWriter};
 
 /// A job that failed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -252,7 +252,7 @@ impl Queue {
             }
             let mut chunks = Vec::new();
             for (number, part) in letters.chunks(256).enumerate() {
-                let mut writer = PayloadWriter::new(&batch.task);
+                let mut writer = PayloadWriter::new(&batch.task, Encoding::Text);
                 for letter in part {
                     writer.push(|out| out.extend_from_slice(letter.puzzle.as_bytes()));
                 }

@@ -18,6 +18,7 @@ mod inspect;
 mod keys;
 mod lease;
 mod notices;
+mod packing;
 mod presence;
 mod reply;
 mod results;

@@ -1,6 +1,6 @@
 //! A private server, and short words for what every test does.
 
-use puzzled_queue::wire::PayloadWriter;
+use puzzled_queue::wire::{Encoding, PayloadReader, PayloadWriter, Solved, encode_result};
 use puzzled_queue::{
     Batch, BatchId, Claimed, Completed, Config, Consumer, Content, LocalServer, NewChunk, Queue, Recorded,
     ServerOptions, StreamId,
@@ -110,10 +110,14 @@ pub(crate) fn echo() -> Task {
     "echo".parse().unwrap()
 }
 
-/// The text of a job. Every third is long, so that chunks of both ways of travelling are met everywhere.
+/// The text of a job. Every third is long, and half of those can be packed, so that chunks of every way of travelling
+/// are met everywhere.
 pub(crate) fn text(index: u64) -> String {
-    let width = if index.is_multiple_of(3) { 600 } else { 0 };
-    format!("job-{index:.<width$}")
+    match index % 6 {
+        0 => format!("job-{index:.<600}"),
+        3 => format!("{index:.<1024}"),
+        _ => format!("job-{index}"),
+    }
 }
 
 /// Chunks of these sizes; job `i` holds `text(i)`.
@@ -121,7 +125,7 @@ pub(crate) fn chunks(number: u64, first: u64, sizes: &[u32]) -> Vec<NewChunk> {
     let mut index = first;
     let mut made = Vec::new();
     for (number, &size) in (number..).zip(sizes) {
-        let mut writer = PayloadWriter::new(&echo());
+        let mut writer = PayloadWriter::new(&echo(), Encoding::Packed);
         for _ in 0..size {
             writer.push(|out| out.extend_from_slice(text(index).as_bytes()));
             index += 1;
@@ -133,19 +137,14 @@ pub(crate) fn chunks(number: u64, first: u64, sizes: &[u32]) -> Vec<NewChunk> {
 
 /// What a worker would store for an echo chunk.
 pub(crate) fn solved(claimed: &Claimed, payload: &[u8], worker: &str) -> Completed {
-    let read = puzzled_queue::wire::PayloadReader::parse(payload, claimed.chunk.jobs).unwrap();
+    let read = PayloadReader::parse(payload, claimed.chunk.jobs).unwrap();
     let mut outcomes = Outcomes::new();
-    for line in read.lines {
+    for line in read.lines() {
         outcomes.push(OutcomeKind::Solved, line);
     }
-    let facts = puzzled_queue::wire::Solved {
-        first: claimed.chunk.first,
-        worker: worker.to_owned(),
-        wait_us: 1,
-        solve_us: 2,
-    };
+    let facts = Solved { first: claimed.chunk.first, worker: worker.to_owned(), wait_us: 1, solve_us: 2 };
     let records = outcomes.records(0..outcomes.len());
-    let result = puzzled_queue::wire::encode_result(&facts, claimed.chunk.jobs, records);
+    let result = encode_result(&facts, claimed.chunk.jobs, records, read.encoding);
     Completed { claimed: claimed.clone(), counts: outcomes.counts(), result }
 }
 

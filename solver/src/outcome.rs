@@ -236,6 +236,15 @@ impl Outcomes {
     ///
     /// Anything but exactly `expected_len` well-formed records is refused as a whole.
     pub fn parse(bytes: &[u8], expected_len: usize) -> Result<Outcomes, OutcomesError> {
+        Self::from_records(bytes.to_vec(), expected_len)
+    }
+
+    /// As [`Outcomes::parse`], for bytes that are the caller's: they are not copied.
+    ///
+    /// # Errors
+    ///
+    /// As [`Outcomes::parse`].
+    pub fn from_records(bytes: Vec<u8>, expected_len: usize) -> Result<Outcomes, OutcomesError> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(OutcomesError::TooLong);
         }
@@ -246,7 +255,7 @@ impl Outcomes {
         let mut ends = Vec::with_capacity(expected_len.min(bytes.len() / 2));
         let mut counts = [0; OutcomeKind::ALL.len()];
         let mut start = 0;
-        for newline in memchr_iter(b'\n', bytes) {
+        for newline in memchr_iter(b'\n', &bytes) {
             let tag = bytes[start];
             let kind =
                 OutcomeKind::from_tag(tag).ok_or(OutcomesError::UnknownTag { index: ends.len(), tag })?;
@@ -260,7 +269,7 @@ impl Outcomes {
         if ends.len() != expected_len {
             return Err(OutcomesError::WrongCount { found: ends.len(), expected: expected_len });
         }
-        Ok(Outcomes { bytes: bytes.to_vec(), ends, counts })
+        Ok(Outcomes { bytes, ends, counts })
     }
 
     /// Forgets all but the first `len` outcomes; does nothing if there are no more.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use puzzled_producer::Config;
 use puzzled_queue::wire::PayloadWriter;
 use puzzled_queue::{Batch, Error, Follow, LocalServer, NewChunk, Part, Queue, ServerOptions};
 use puzzled_service::{Exit, Url};
@@ -130,7 +131,7 @@ async fn solve(
     let bar = bar(lines.len() as u64);
     let mut tally = Tally::new(task);
     let started = Instant::now();
-    let sending = send(queue, &batch, lines, settings.producer.chunk_jobs);
+    let sending = send(queue, &batch, lines, &settings.producer);
     let mut follow = queue.follow(batch.id, 0).await?;
     let collecting = collect(&mut follow, task, lines, &mut tally, &bar);
     tokio::try_join!(sending, collecting)?;
@@ -139,9 +140,9 @@ async fn solve(
     Ok(tally)
 }
 
-async fn send(queue: &Queue, batch: &Batch, lines: &[&[u8]], chunk_jobs: u32) -> Result<(), Failure> {
-    let mut writer = PayloadWriter::new(&batch.task);
-    let mut chunks = lines.chunks(chunk_jobs as usize).zip(0..).map(|(lines, number)| {
+async fn send(queue: &Queue, batch: &Batch, lines: &[&[u8]], config: &Config) -> Result<(), Failure> {
+    let mut writer = PayloadWriter::new(&batch.task, config.encoding);
+    let mut chunks = lines.chunks(config.chunk_jobs as usize).zip(0..).map(|(lines, number)| {
         for line in lines {
             writer.push(|out| {
                 if let Err(error) = batch.task.canonical(line, out) {

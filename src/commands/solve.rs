@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use puzzled_producer::{Backend, Format, Input, Options, SolveError, Stand, Summary};
+use puzzled_queue::wire::Encoding;
 use puzzled_queue::{Batch, Priority};
 use puzzled_service::{Exit, Shutdown};
 use puzzled_solver::Task;
@@ -79,9 +80,14 @@ pub(crate) async fn run(settings: &Settings, args: &SolveArgs) -> Result<(), Fai
     let task = super::task(args.task.as_ref(), &mut input)?;
     let batch =
         Batch { priority: args.priority, label: args.label.clone(), keep: args.keep, ..Batch::new(task) };
+    let mut config = settings.producer.clone();
+    if queue.is_none() {
+        // Nothing travels, so nothing is gained.
+        config.encoding = Encoding::Text;
+    }
     let options = Options {
         batch,
-        config: settings.producer.clone(),
+        config,
         patience: Duration::from_secs(settings.redis.patience_s),
         format: args.format,
     };

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use bytes::Bytes;
-use puzzled_queue::wire::{self, PayloadReader};
+use puzzled_queue::wire::{self, Encoding, PayloadReader};
 use puzzled_solver::{Budget, Engine, OutcomeKind, Outcomes, Task};
 
 /// Engines kept warm by one thread; tasks differ in options, so their number is not bounded by itself.
@@ -42,9 +42,9 @@ pub type EngineFactory = fn(&Task) -> Box<dyn Engine>;
 
 /// Chunks of one task, to be solved side by side.
 struct Group<'a> {
-    task: Task,
-    /// Which chunks.
-    places: Vec<usize>,
+    task: &'a Task,
+    /// Which chunks, and how they were written.
+    places: Vec<(usize, Encoding)>,
     /// Their lines, one chunk after the other.
     lines: Vec<&'a [u8]>,
 }
@@ -65,15 +65,21 @@ impl Bench {
     /// Solves chunks side by side and returns one result each, in order.
     pub(crate) fn solve(&mut self, chunks: &[PoolChunk], stop: &AtomicBool) -> Vec<PoolResult> {
         let mut results: Vec<Option<PoolResult>> = vec![None; chunks.len()];
+        let read: Vec<_> =
+            chunks.iter().map(|chunk| PayloadReader::parse(&chunk.payload, chunk.jobs)).collect();
         let mut groups: Vec<Group<'_>> = Vec::new();
-        for (i, chunk) in chunks.iter().enumerate() {
-            match PayloadReader::parse(&chunk.payload, chunk.jobs) {
-                Ok(mut read) => match groups.iter_mut().find(|group| group.task == read.task) {
+        for (i, (chunk, read)) in chunks.iter().zip(&read).enumerate() {
+            match read {
+                Ok(read) => match groups.iter_mut().find(|group| *group.task == read.task) {
                     Some(group) => {
-                        group.places.push(i);
-                        group.lines.append(&mut read.lines);
+                        group.places.push((i, read.encoding));
+                        group.lines.extend(read.lines());
                     }
-                    None => groups.push(Group { task: read.task, places: vec![i], lines: read.lines }),
+                    None => groups.push(Group {
+                        task: &read.task,
+                        places: vec![(i, read.encoding)],
+                        lines: read.lines().collect(),
+                    }),
                 },
                 Err(error) => {
                     tracing::error!(%error, first = chunk.first, jobs = chunk.jobs, "cannot read a chunk");
@@ -126,7 +132,7 @@ impl Bench {
         let elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
 
         let mut start = 0;
-        for &place in places {
+        for &(place, encoding) in places {
             let chunk = &chunks[place];
             let end = start + chunk.jobs as usize;
             // Chunks solved together share the time by their jobs.
@@ -143,7 +149,7 @@ impl Bench {
             };
             let panics = panicked.iter().filter(|i| (start..end).contains(i)).count();
             results[place] = Some(PoolResult {
-                result: wire::encode_result(&facts, chunk.jobs, outcomes.records(start..end)),
+                result: wire::encode_result(&facts, chunk.jobs, outcomes.records(start..end), encoding),
                 counts,
                 solve_us,
                 panics: u32::try_from(panics).unwrap_or(u32::MAX),
@@ -187,7 +193,7 @@ pub(crate) fn failed_chunk(worker: &str, chunk: &PoolChunk, reason: &str) -> Poo
     let facts =
         wire::Solved { first: chunk.first, worker: worker.to_owned(), wait_us: chunk.wait_us, solve_us: 0 };
     PoolResult {
-        result: wire::encode_result(&facts, chunk.jobs, outcomes.records(0..outcomes.len())),
+        result: wire::encode_result(&facts, chunk.jobs, outcomes.records(0..outcomes.len()), Encoding::Text),
         counts: outcomes.counts(),
         solve_us: 0,
         panics: 0,
@@ -235,7 +241,7 @@ mod tests {
     }
 
     fn chunk(first: u64, task: &str, lines: &[&str]) -> PoolChunk {
-        let mut writer = PayloadWriter::new(&task.parse().unwrap());
+        let mut writer = PayloadWriter::new(&task.parse().unwrap(), Encoding::Packed);
         for line in lines {
             writer.push(|out| out.extend_from_slice(line.as_bytes()));
         }
@@ -280,6 +286,20 @@ mod tests {
         assert_eq!(texts(&results[2]), [(OutcomeKind::Solved, String::new())]);
         let (facts, _) = wire::decode_result(&results[1].result).unwrap();
         assert_eq!((facts.first, facts.worker.as_str(), facts.wait_us), (20, "w", 7));
+    }
+
+    #[test]
+    fn outcomes_are_written_as_their_payload_was() {
+        let mut bench = Bench::new("w", Task::engine);
+        for (encoding, version) in [(Encoding::Text, b"R1"), (Encoding::Packed, b"R2")] {
+            let mut writer = PayloadWriter::new(&"echo".parse().unwrap(), encoding);
+            (0..600).for_each(|_| writer.push(|out| out.extend_from_slice(b"1.3")));
+            let payload = writer.take();
+            let chunk = PoolChunk { first: 0, jobs: 600, payload: payload.bytes, wait_us: 0 };
+            let results = bench.solve(&[chunk], &AtomicBool::new(false));
+            assert!(results[0].result.starts_with(version), "{encoding}");
+            assert_eq!(texts(&results[0]), vec![(OutcomeKind::Solved, "1.3".to_owned()); 600]);
+        }
     }
 
     #[test]

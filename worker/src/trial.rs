@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use puzzled_queue::wire::{self, PayloadReader, PayloadWriter};
+use puzzled_queue::wire::{self, Encoding, PayloadReader, PayloadWriter};
 use puzzled_queue::{Attempt, Claimed, DeadLetter, Error, Interest, JobId, Sighting, Trial};
 use puzzled_solver::{OutcomeKind, Outcomes};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,7 @@ pub(crate) async fn solve(
         trial.deaths.push(suspect);
     }
     let (mut solve_us, mut panics, mut finished) = (0, 0, None);
-    for (place, line) in (0..chunk.jobs).zip(&read.lines) {
+    for (place, line) in (0..chunk.jobs).zip(read.lines()) {
         if trial.outcomes.contains_key(&place) {
             continue;
         }
@@ -63,7 +63,7 @@ pub(crate) async fn solve(
         let at_ms = shared.clock.server_ms();
         trial.suspect = Some(Sighting { place, worker: shared.name.clone(), at_ms });
         retry("trial", &stop_now, || shared.queue.save_trial(&trial, finished)).await?;
-        let mut writer = PayloadWriter::new(&read.task);
+        let mut writer = PayloadWriter::new(&read.task, Encoding::Text);
         writer.push(|out| out.extend_from_slice(line));
         let alone = PoolChunk {
             first: chunk.first + u64::from(place),
@@ -90,7 +90,7 @@ pub(crate) async fn solve(
     }
     let facts = wire::Solved { first: chunk.first, worker: shared.name.clone(), wait_us, solve_us };
     Ok(Some(PoolResult {
-        result: wire::encode_result(&facts, chunk.jobs, outcomes.records(0..outcomes.len())),
+        result: wire::encode_result(&facts, chunk.jobs, outcomes.records(0..outcomes.len()), read.encoding),
         counts: outcomes.counts(),
         solve_us,
         panics,
@@ -139,7 +139,7 @@ fn letters(trial: &Trial, read: &PayloadReader<'_>, at_ms: u64) -> Vec<DeadLette
             DeadLetter {
                 job: JobId { batch: trial.chunk.batch, index: trial.chunk.first + u64::from(place) },
                 task: read.task.to_string(),
-                puzzle: String::from_utf8_lossy(read.lines[place as usize]).into_owned(),
+                puzzle: String::from_utf8_lossy(read.line(place as usize).unwrap_or_default()).into_owned(),
                 reason: String::from_utf8_lossy(reason).into_owned(),
                 history: std::iter::once(crowd).chain(alone).collect(),
                 at_ms,

@@ -64,7 +64,7 @@ fn failures(shared: &Shared, claimed: &Claimed, payload: &Bytes, solved: &PoolRe
         return Vec::new();
     };
     let at_ms = shared.clock.server_ms();
-    let failed = read.lines.iter().zip(outcomes.iter()).zip(claimed.chunk.first..);
+    let failed = read.lines().zip(outcomes.iter()).zip(claimed.chunk.first..);
     failed
         .filter(|((_, outcome), _)| outcome.kind == OutcomeKind::Failed)
         .map(|((line, outcome), index)| {

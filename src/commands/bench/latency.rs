@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use puzzled_queue::wire::PayloadWriter;
+use puzzled_queue::wire::{Encoding, PayloadWriter};
 use puzzled_queue::{Batch, NewChunk, Priority};
 use puzzled_service::Exit;
 use puzzled_solver::Task;
@@ -35,7 +35,7 @@ struct Row {
 }
 
 pub(crate) async fn run(args: &LatencyArgs, json: bool) -> Result<(), Failure> {
-    let rig = Rig::start("sudoku").await?;
+    let rig = Rig::start("sudoku", 1).await?;
     for row in [session(&rig, args).await?, fresh(&rig, args).await?] {
         if json {
             println!(
@@ -101,7 +101,7 @@ fn task() -> Result<Task, Failure> {
 }
 
 fn payload(task: &Task) -> puzzled_queue::wire::Payload {
-    let mut writer = PayloadWriter::new(task);
+    let mut writer = PayloadWriter::new(task, Encoding::default());
     writer.push(|out| out.extend_from_slice(PUZZLE));
     writer.take()
 }

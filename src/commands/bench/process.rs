@@ -9,38 +9,44 @@ use tokio::process::{Child, Command};
 
 use crate::failure::Failure;
 
-/// A private Redis with one worker, for as long as it lives.
+/// A private Redis with workers, for as long as it lives.
 pub(crate) struct Rig {
     pub(crate) server: LocalServer,
     pub(crate) queue: Queue,
-    worker: Child,
+    workers: Vec<Child>,
 }
 
 impl Rig {
-    /// Starts both and waits until the worker has announced itself.
-    pub(crate) async fn start(kinds: &str) -> Result<Self, Failure> {
+    /// Starts them all, the workers sharing the cores, and waits until the workers have announced themselves.
+    pub(crate) async fn start(kinds: &str, workers: usize) -> Result<Self, Failure> {
         let server = LocalServer::start(&ServerOptions::default()).await?;
         let config = puzzled_queue::Config { url: Url::new(server.url()), ..Default::default() };
         let queue = Queue::connect(&config).await?;
-        let worker = ourselves(
-            server.url(),
-            &["worker", "--kinds", kinds, "--listen", "", "--set", "log.level=warn"],
-        )?
-        .spawn()
-        .map_err(|e| Failure::new(Exit::Internal, format!("cannot start a worker: {e}")))?;
-        let mut rig = Self { server, queue, worker };
-        while rig.queue.workers().await?.is_empty() {
-            if let Ok(Some(status)) = rig.worker.try_wait() {
-                return Err(Failure::new(Exit::Internal, format!("the worker ended with {status}")));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = format!("worker.threads={}", (cores / workers.max(1)).max(1));
+        let start = |_| {
+            let arguments =
+                ["worker", "--kinds", kinds, "--listen", "", "--set", "log.level=warn", "--set", &threads];
+            ourselves(server.url(), &arguments)?
+                .spawn()
+                .map_err(|e| Failure::new(Exit::Internal, format!("cannot start a worker: {e}")))
+        };
+        let workers = (0..workers.max(1)).map(start).collect::<Result<_, _>>()?;
+        let mut rig = Self { server, queue, workers };
+        while rig.queue.workers().await?.len() < rig.workers.len() {
+            for worker in &mut rig.workers {
+                if let Ok(Some(status)) = worker.try_wait() {
+                    return Err(Failure::new(Exit::Internal, format!("a worker ended with {status}")));
+                }
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         Ok(rig)
     }
 
-    /// CPU time so far of the server and of the worker.
+    /// CPU time so far of the server and of the workers.
     pub(crate) fn cpu(&self) -> (Duration, Duration) {
-        (cpu_of(self.server.pid()), cpu_of(self.worker.id()))
+        (cpu_of(self.server.pid()), self.workers.iter().map(|worker| cpu_of(worker.id())).sum())
     }
 }
 
