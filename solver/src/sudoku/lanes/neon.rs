@@ -120,10 +120,11 @@ impl Lanes for Neon {
         })
     }
     #[inline(always)]
-    fn prefer(self, wanted: Self) -> Self {
+    fn settle(self, wanted: Self, unwanted: Self) -> Self {
         simd!({
-            let some = vtstq_u16(self.0, wanted.0);
-            Self(vbslq_u16(some, vandq_u16(self.0, wanted.0), self.0))
+            let rest = vbicq_u16(self.0, unwanted.0);
+            let none = vceqzq_u16(vandq_u16(rest, wanted.0));
+            Self(vandq_u16(rest, vorrq_u16(wanted.0, none)))
         })
     }
     #[inline(always)]

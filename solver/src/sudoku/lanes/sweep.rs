@@ -13,8 +13,6 @@ pub(super) const SOLVED_SUM: u16 = 9 * ALL_VALUES;
 pub(super) struct Seen<L> {
     /// Values that had a place in every unit.
     placeable: L,
-    /// Values that were settled in two cells of one unit.
-    clash: L,
     /// All candidates added up as numbers, 81 x 511 at most. They only ever fall, so an equal sum is an equal board.
     pub(super) sum: L,
 }
@@ -23,14 +21,14 @@ impl<L: Lanes> Seen<L> {
     /// Lanes without a solution.
     #[inline(always)]
     pub(super) fn dead(&self) -> u32 {
-        !(self.placeable.equal(L::splat(ALL_VALUES)) & self.clash.equal(L::splat(0)))
+        !self.placeable.equal(L::splat(ALL_VALUES))
     }
 }
 
 /// Sweeps rows and boxes band by band, then columns and boxes stack by stack, in place.
 #[inline(always)]
 pub(super) fn sweep<L: Lanes>(cells: &mut [L; CELLS]) -> Seen<L> {
-    let mut seen = Seen { placeable: L::splat(ALL_VALUES), clash: L::splat(0), sum: L::splat(0) };
+    let mut seen = Seen { placeable: L::splat(ALL_VALUES), sum: L::splat(0) };
     for band in 0..3 {
         pass::<L, 9, 1, false>(cells, 27 * band, &mut seen);
     }
@@ -84,49 +82,41 @@ fn pass<L: Lanes, const LINE: usize, const STEP: usize, const SUM: bool>(
         }
     }
 
-    // Locked candidates: a mini-line that has all of its box's places, or all of its line's, takes the value.
+    // Each unit sees what its three mini-lines have: values of several of them, and what has one place only.
+    let mut line_more = [zero; 3];
+    let mut box_more = [zero; 3];
+    let mut line_hidden = [zero; 3];
+    let mut box_hidden = [zero; 3];
+    for i in 0..3 {
+        let ([a, b, c], [x, y, z]) = (once[i], twice[i]);
+        let any = a.or3(b, c);
+        line_more[i] = a.majority(b, c);
+        line_hidden[i] = any.and_neither(line_more[i], x.or3(y, z));
+        let (a, b, c) = (once[0][i], once[1][i], once[2][i]);
+        let (x, y, z) = (twice[0][i], twice[1][i], twice[2][i]);
+        let any_in_box = a.or3(b, c);
+        box_more[i] = a.majority(b, c);
+        box_hidden[i] = any_in_box.and_neither(box_more[i], x.or3(y, z));
+        seen.placeable = seen.placeable.and3(any, any_in_box);
+    }
+
+    // Locked candidates: a value that a box has in one line only leaves the rest of that line, and the other way round.
     let mut locked = [[zero; 3]; 3];
     for line in 0..3 {
         for unit in 0..3 {
             let (l1, l2, u1, u2) = ((line + 1) % 3, (line + 2) % 3, (unit + 1) % 3, (unit + 2) % 3);
-            // The boxes beside this mini-line that have a value in this line only; the lines, in this box only.
-            let beside1 = once[line][u1].and_neither(once[l1][u1], once[l2][u1]);
-            let beside2 = once[line][u2].and_neither(once[l1][u2], once[l2][u2]);
-            let below1 = once[l1][unit].and_neither(once[l1][u1], once[l1][u2]);
-            let below2 = once[l2][unit].and_neither(once[l2][u1], once[l2][u2]);
-            locked[line][unit] = beside1.or3(beside2, below1).or(below2);
+            let beside = once[line][u1].and_not(box_more[u1]).or(once[line][u2].and_not(box_more[u2]));
+            let below1 = once[l1][unit].and_not(line_more[l1]);
+            let below2 = once[l2][unit].and_not(line_more[l2]);
+            locked[line][unit] = beside.or3(below1, below2);
         }
-    }
-    // `twice` may keep what is locked out: no value is lost by that, some hidden singles wait for the next sweep, and
-    // the work is 2 % less.
-    for line in 0..3 {
-        for unit in 0..3 {
-            once[line][unit] = once[line][unit].and_not(locked[line][unit]);
-        }
-    }
-
-    // Hidden singles: in a line or box once and not twice.
-    let mut line_hidden = [zero; 3];
-    let mut box_hidden = [zero; 3];
-    for i in 0..3 {
-        let [a, b, c] = once[i];
-        let [x, y, z] = twice[i];
-        let (in_line, more) = (a.or3(b, c), x.or3(y, z).or(a.majority(b, c)));
-        line_hidden[i] = in_line.and_not(more);
-        seen.clash = seen.clash.or_both(line_settled[i], more);
-        let (a, b, c) = (once[0][i], once[1][i], once[2][i]);
-        let (x, y, z) = (twice[0][i], twice[1][i], twice[2][i]);
-        let (in_box, more) = (a.or3(b, c), x.or3(y, z).or(a.majority(b, c)));
-        box_hidden[i] = in_box.and_not(more);
-        seen.clash = seen.clash.or_both(box_settled[i], more);
-        seen.placeable = seen.placeable.and3(in_line, in_box);
     }
     for line in 0..3 {
         for unit in 0..3 {
             let hidden = line_hidden[line].or(box_hidden[unit]);
             for i in 0..3 {
                 let cell = &mut cells[at(line, unit, i)];
-                *cell = cell.and_not(locked[line][unit]).prefer(hidden);
+                *cell = cell.settle(hidden, locked[line][unit]);
                 if SUM {
                     seen.sum = seen.sum.add(*cell);
                 }

@@ -41,8 +41,8 @@ pub(super) trait Lanes: Copy {
     fn sub_bytes(self, other: Self) -> Self;
     /// The value where it has at most one bit set, else 0.
     fn single(self) -> Self;
-    /// `self & wanted` where that is not 0, else `self`.
-    fn prefer(self, wanted: Self) -> Self;
+    /// `self & !unwanted`, and `wanted` of that where it has any.
+    fn settle(self, wanted: Self, unwanted: Self) -> Self;
     /// The lanes that are equal, lowest lane in the lowest bit.
     fn equal(self, other: Self) -> u32;
     /// The number of bits set in each lane, none above the ninth.
@@ -195,8 +195,10 @@ impl<const N: usize> Lanes for Plain<N> {
         self.map(|a| a & all_if(a & a.wrapping_sub(1) == 0))
     }
     #[inline(always)]
-    fn prefer(self, wanted: Self) -> Self {
-        self.zip(wanted, |a, b| a & (b | all_if(a & b == 0)))
+    fn settle(self, wanted: Self, unwanted: Self) -> Self {
+        let rest = self.and_not(unwanted);
+        let both = rest.and(wanted);
+        both.or(rest.and(both.is_zero()))
     }
     #[inline(always)]
     fn equal(self, other: Self) -> u32 {
@@ -351,7 +353,7 @@ mod tests {
             let found = w.add_bytes_where(a, L::splat(bits), b);
             same("add_bytes_where", found, v.add_bytes_where(x, Plain::splat(bits), y));
             same("single", a.single(), x.single());
-            same("prefer", a.prefer(b), x.prefer(y));
+            same("settle", a.settle(b, c), x.settle(y, z));
             same("count_ones", a.count_ones(), x.count_ones());
             let table = std::array::from_fn(|i| words[i]);
             same("lookup", a.count_ones().lookup(&table), x.count_ones().lookup(&table));

@@ -191,10 +191,13 @@ impl Lanes for Avx512 {
         })
     }
     #[inline(always)]
-    fn prefer(self, wanted: Self) -> Self {
+    fn settle(self, wanted: Self, unwanted: Self) -> Self {
         simd!({
-            let both = _mm512_and_si512(self.0, wanted.0);
-            Self(_mm512_mask_mov_epi16(self.0, _mm512_test_epi16_mask(self.0, wanted.0), both))
+            // What depends on the cell comes last: three instructions, the rest once for cells that share it.
+            let keep = _mm512_xor_si512(unwanted.0, _mm512_set1_epi16(-1));
+            let wanted = _mm512_and_si512(wanted.0, keep);
+            let some = _mm512_test_epi16_mask(self.0, wanted);
+            Self(_mm512_and_si512(self.0, _mm512_mask_blend_epi16(some, keep, wanted)))
         })
     }
     #[inline(always)]
@@ -346,11 +349,11 @@ impl Lanes for Avx2 {
         })
     }
     #[inline(always)]
-    fn prefer(self, wanted: Self) -> Self {
+    fn settle(self, wanted: Self, unwanted: Self) -> Self {
         simd!({
-            let both = _mm256_and_si256(self.0, wanted.0);
-            let none = _mm256_cmpeq_epi16(both, _mm256_setzero_si256());
-            Self(_mm256_and_si256(self.0, _mm256_or_si256(wanted.0, none)))
+            let rest = _mm256_andnot_si256(unwanted.0, self.0);
+            let none = _mm256_cmpeq_epi16(_mm256_and_si256(rest, wanted.0), _mm256_setzero_si256());
+            Self(_mm256_and_si256(rest, _mm256_or_si256(wanted.0, none)))
         })
     }
     #[inline(always)]
@@ -528,11 +531,11 @@ impl Lanes for Sse41 {
         })
     }
     #[inline(always)]
-    fn prefer(self, wanted: Self) -> Self {
+    fn settle(self, wanted: Self, unwanted: Self) -> Self {
         simd!({
-            let both = _mm_and_si128(self.0, wanted.0);
-            let none = _mm_cmpeq_epi16(both, _mm_setzero_si128());
-            Self(_mm_and_si128(self.0, _mm_or_si128(wanted.0, none)))
+            let rest = _mm_andnot_si128(unwanted.0, self.0);
+            let none = _mm_cmpeq_epi16(_mm_and_si128(rest, wanted.0), _mm_setzero_si128());
+            Self(_mm_and_si128(rest, _mm_or_si128(wanted.0, none)))
         })
     }
     #[inline(always)]
