@@ -1,6 +1,6 @@
 # What a person types, and what CI runs. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt bench soak corpora
+.PHONY: help setup demo test check fmt bench bench-native soak corpora
 # Extra arguments: `make demo ARGS='--workers 4'`, `make test ARGS='-p puzzled-queue'`.
 ARGS ?=
 
@@ -52,8 +52,23 @@ fmt: ## format all code
 
 bench: setup ## micro-benchmarks, then the whole way through Redis
 	cargo bench --workspace
+	cargo run --release --features peers -- bench sudoku
 	cargo run --release -- bench queue $(ARGS)
 	cargo run --release -- bench latency
+
+# The shipped program looks for vectors at run time. This builds a second one for this very processor and runs the two in
+# turn; above 1.00 the shipped one is slower.
+bench-native: ## run-time dispatch beside a build for this very processor
+	cargo build --release
+	RUSTFLAGS='-C target-cpu=native' cargo build --release --target-dir target/native
+	for round in 1 2 3; do for build in target target/native; do \
+		$$build/release/puzzled bench sudoku --rounds 10 --json | sed "s|^{|{\"build\":\"$$build\",|"; \
+	done; done | awk -F '[:,]' '{ gsub(/"/, ""); key = $$4 "  " $$6; \
+		for (i = 1; i < NF; i++) if ($$i == "ns") ns[key, $$2, ++n[key, $$2]] = $$(i + 1); keys[key] } \
+		END { for (key in keys) { for (i = 1; i <= 3; i++) { a = ns[key, "target", i]; b = ns[key, "target/native", i]; \
+			r[i] = a / b } \
+			m = r[1] > r[2] ? (r[2] > r[3] ? r[2] : (r[1] > r[3] ? r[3] : r[1])) : (r[1] > r[3] ? r[1] : (r[2] > r[3] ? r[3] : r[2])); \
+			printf "%-26s %.2f\n", key, m } }' | sort
 
 soak: setup ## a million puzzles while workers and Redis are killed
 	SOAK_PUZZLES=1000000 cargo test --test e2e faults -- --nocapture

@@ -2,7 +2,7 @@
 //!
 //! It is a producer like any other: what it prints went through Redis and came back from worker processes.
 
-mod puzzles;
+pub(crate) mod puzzles;
 mod summary;
 
 use std::io::IsTerminal;

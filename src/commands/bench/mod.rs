@@ -4,6 +4,7 @@
 mod latency;
 mod process;
 mod queue;
+mod sudoku;
 
 use clap::{Args, Subcommand};
 
@@ -25,6 +26,8 @@ enum What {
     Queue(queue::QueueArgs),
     /// Time from submit to result of a single puzzle on an idle system.
     Latency(latency::LatencyArgs),
+    /// Sudoku engines against each other, and against a peer if built with one.
+    Sudoku(sudoku::SudokuArgs),
 }
 
 /// Measures and prints.
@@ -32,5 +35,6 @@ pub(crate) async fn run(args: &BenchArgs) -> Result<(), Failure> {
     match &args.what {
         What::Queue(what) => queue::run(what, args.json).await,
         What::Latency(what) => latency::run(what, args.json).await,
+        What::Sudoku(what) => sudoku::run(what, args.json),
     }
 }

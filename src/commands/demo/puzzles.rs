@@ -15,7 +15,7 @@ const SKIP_BYTE: u8 = 252;
 const SKIP: usize = 28;
 
 /// All of them, one a line, `0` for a blank cell.
-pub(super) fn sudoku17() -> String {
+pub(crate) fn sudoku17() -> String {
     let mut text = String::with_capacity(PACKED.len() * 6);
     let mut bytes = PACKED.iter().copied();
     let mut clues: Vec<(usize, u8)> = Vec::with_capacity(CLUES);
