@@ -1,6 +1,6 @@
 # What a person types, and what CI runs. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt bench bench-native soak corpora
+.PHONY: help setup demo test check fmt bench bench-native soak corpora fuzz
 # Extra arguments: `make demo ARGS='--workers 4'`, `make test ARGS='-p puzzled-queue'`.
 ARGS ?=
 
@@ -76,3 +76,8 @@ soak: setup ## a million puzzles while workers and Redis are killed
 corpora: ## every puzzle file of a folder, by all engines: make corpora FOLDER=tests/data
 	cargo run --release -p puzzled-solver --example corpora -- $(or $(FOLDER),tests/data)
 	SLOW_FORMS=1000 cargo test -p puzzled-solver --test canonical smallest
+
+fuzz: ## every fuzz target for a minute, by nightly and cargo-fuzz: make fuzz FUZZ_SECONDS=600
+	set -e; for target in $$(cargo +nightly fuzz list); do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(or $(FUZZ_SECONDS),60); \
+	done
