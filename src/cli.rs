@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use puzzled_service::Exit;
 
 use crate::commands::{
-    batches, bench, cancel, config, dashboard, dead, demo, doctor, get, guard, results, solve, status,
+    batches, bench, cancel, config, dashboard, dead, demo, doctor, generate, get, guard, results, solve, status,
     submit, up, watch, worker,
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Solve a file of puzzles and print the answers as they come.
     Solve(solve::SolveArgs),
+    /// Generate sudokus: final grids, all equally likely, none twice.
+    Generate(generate::GenerateArgs),
     /// Put a file of puzzles on the queue and print its batch id.
     Submit(submit::SubmitArgs),
     /// Show how a batch stands.

@@ -43,6 +43,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     runtime()?.block_on(async {
         match &cli.command {
             Command::Solve(args) => commands::solve::run(&settings, args).await,
+            Command::Generate(args) => commands::generate::run(&settings, args).await,
             Command::Submit(args) => commands::submit::run(&settings, args).await,
             Command::Status(args) => commands::status::run(&settings, args).await,
             Command::Watch(args) => commands::watch::run(&settings, args).await,

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A folder, perhaps a Redis and a worker, all gone on drop.
-struct Bench {
+pub(crate) struct Bench {
     runtime: tokio::runtime::Runtime,
     folder: TempDir,
     server: Option<LocalServer>,
@@ -37,10 +37,10 @@ impl Drop for Process {
 
 /// What a command came to.
 #[derive(Debug)]
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl From<Output> for Ran {
@@ -52,7 +52,7 @@ impl From<Output> for Ran {
 
 impl Bench {
     /// Without Redis.
-    fn bare() -> Self {
+    pub(crate) fn bare() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { runtime, folder: tempfile::tempdir().unwrap(), server: None, workers: Vec::new() }
     }
@@ -63,7 +63,7 @@ impl Bench {
         bench
     }
 
-    fn with_worker() -> Self {
+    pub(crate) fn with_worker() -> Self {
         let mut bench = Self::with_redis();
         bench.start_worker();
         bench
@@ -102,7 +102,7 @@ impl Bench {
         cmd.exec(&mut connection).unwrap();
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_puzzled"));
         // Variables of whoever runs the tests are not ours.
         std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PUZZLED_")).for_each(
@@ -117,7 +117,7 @@ impl Bench {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
         self.command(args).stdin(Stdio::null()).output().unwrap().into()
     }
 

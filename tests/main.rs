@@ -3,6 +3,7 @@
 mod cli;
 mod deploy;
 mod faults;
+mod generate;
 mod layering;
 mod ops;
 mod poison;

@@ -1,7 +1,7 @@
-//! The input: a file or standard input, read and cut into chunks by a thread of its own.
+//! The input: a file, standard input or numbers in sequence, read and cut into chunks by a thread of its own.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
@@ -55,9 +55,16 @@ pub enum InputError {
 #[derive(Debug)]
 pub struct Input {
     name: String,
-    /// Size of a regular file, 0 for anything else.
-    size: u64,
-    lines: Lines<File>,
+    source: Source,
+}
+
+/// Where lines come from.
+#[derive(Debug)]
+enum Source {
+    /// `size` of a regular file in bytes, 0 for anything else.
+    File { lines: Lines<File>, size: u64 },
+    /// Numbers in decimal digits, one a line: `left` of them from `next` on.
+    Numbers { next: u64, left: u64 },
 }
 
 impl Input {
@@ -79,7 +86,15 @@ impl Input {
             return Err(InputError::Directory(name));
         }
         let size = if metadata.is_file() { metadata.len() } else { 0 };
-        Ok(Self { name, size, lines: Lines::new(file) })
+        Ok(Self { name, source: Source::File { lines: Lines::new(file), size } })
+    }
+
+    /// Lines that are the numbers from `first` on, `count` of them, made while they are read. `None` if there are not
+    /// so many below 2^64.
+    pub fn numbers(first: u64, count: u64) -> Option<Self> {
+        first.checked_add(count.checked_sub(1)?)?;
+        let name = format!("numbers from {first}");
+        Some(Self { name, source: Source::Numbers { next: first, left: count } })
     }
 
     /// What it is called in messages.
@@ -87,9 +102,12 @@ impl Input {
         &self.name
     }
 
-    /// The open file.
-    pub fn file(&self) -> &File {
-        self.lines.reader()
+    /// The open file, if it is one.
+    pub fn file(&self) -> Option<&File> {
+        match &self.source {
+            Source::File { lines, .. } => Some(lines.reader()),
+            Source::Numbers { .. } => None,
+        }
     }
 
     /// The task the first line looks made for; `None` when it looks like nothing known. Waits for that line.
@@ -97,7 +115,8 @@ impl Input {
     /// # Errors
     /// [`InputError::Empty`] and [`InputError::Read`].
     pub fn guess_task(&mut self) -> Result<Option<Task>, InputError> {
-        match self.lines.peek() {
+        let Source::File { lines, .. } = &mut self.source else { return Ok(None) };
+        match lines.peek() {
             Ok(Some(Line::Text(text))) => Ok(Task::guess(text)),
             Ok(Some(Line::TooLong)) => Ok(None),
             Ok(None) => Err(InputError::Empty(self.name.clone())),
@@ -128,56 +147,98 @@ impl Input {
 pub(crate) struct Cut {
     pub(crate) chunks: Vec<NewChunk>,
     pub(crate) bad_lines: Vec<BadLine>,
-    /// Parts of the input read so far, in millionths; 0 = no idea.
-    pub(crate) share_ppm: u64,
+    /// Jobs expected in all; 0 = no idea.
+    pub(crate) expected: u64,
     /// Said once: the number of bad lines, or what went wrong.
     pub(crate) end: Option<Result<u64, InputError>>,
 }
 
-fn run(input: Input, mut chunker: Chunker, linger: Option<Duration>, sender: &mpsc::Sender<Cut>) {
-    let Input { name, size, mut lines } = input;
-    let hand_over = |chunker: &mut Chunker, consumed: u64, end| {
-        let cut = Cut {
-            chunks: chunker.take_chunks(),
-            bad_lines: chunker.take_bad_lines(),
-            share_ppm: (consumed.min(size) * 1_000_000).checked_div(size).unwrap_or(0),
-            end,
+fn run(input: Input, chunker: Chunker, linger: Option<Duration>, sender: &mpsc::Sender<Cut>) {
+    let reader = Reader { chunker, jobs: 0, sender };
+    match input.source {
+        Source::File { lines, size } => reader.read_file(&input.name, lines, size, linger),
+        Source::Numbers { next, left } => reader.count_numbers(next, left),
+    }
+}
+
+/// The thread's state.
+struct Reader<'a> {
+    chunker: Chunker,
+    /// Jobs handed over.
+    jobs: u64,
+    sender: &'a mpsc::Sender<Cut>,
+}
+
+impl Reader<'_> {
+    fn read_file(mut self, name: &str, mut lines: Lines<File>, size: u64, linger: Option<Duration>) {
+        let end = loop {
+            while let Some(line) = lines.buffered() {
+                self.chunker.push(line);
+                if self.chunker.chunks() >= CHUNKS_PER_CUT && !self.hand_over(share(&lines, size), None) {
+                    return;
+                }
+            }
+            if let Some(linger) = linger.filter(|_| self.chunker.open_jobs() > 0)
+                && !has_more(lines.reader(), linger)
+            {
+                self.chunker.flush();
+            }
+            if self.chunker.chunks() > 0 && !self.hand_over(share(&lines, size), None) {
+                return;
+            }
+            match lines.fill() {
+                Ok(true) => {}
+                Ok(false) => {
+                    // The last line may have no end.
+                    while let Some(line) = lines.buffered() {
+                        self.chunker.push(line);
+                    }
+                    break Ok(self.chunker.bad());
+                }
+                Err(source) => break Err(InputError::Read { name: name.to_owned(), source }),
+            }
         };
-        sender.blocking_send(cut).is_ok()
-    };
-    let end = loop {
-        while let Some(line) = lines.buffered() {
-            chunker.push(line);
-            if chunker.chunks() >= CHUNKS_PER_CUT && !hand_over(&mut chunker, lines.consumed(), None) {
+        self.chunker.finish();
+        // Nobody to tell when the receiver is gone.
+        self.hand_over(share(&lines, size), Some(end));
+    }
+
+    fn count_numbers(mut self, next: u64, left: u64) {
+        let share = |done: u64| (u128::from(done), u128::from(left));
+        let mut text = Vec::new();
+        for done in 0..left {
+            text.clear();
+            write!(text, "{}", next + done).expect("a Vec takes any text");
+            self.chunker.push(Line::Text(&text));
+            if self.chunker.chunks() >= CHUNKS_PER_CUT && !self.hand_over(share(done + 1), None) {
                 return;
             }
         }
-        if let Some(linger) = linger.filter(|_| chunker.open_jobs() > 0)
-            && !has_more(lines.reader(), linger)
-        {
-            chunker.flush();
-        }
-        if chunker.chunks() > 0 && !hand_over(&mut chunker, lines.consumed(), None) {
-            return;
-        }
-        match lines.fill() {
-            Ok(true) => {}
-            Ok(false) => {
-                // The last line may have no end.
-                while let Some(line) = lines.buffered() {
-                    chunker.push(line);
-                }
-                chunker.finish();
-                break Ok(chunker.bad());
-            }
-            Err(source) => {
-                chunker.finish();
-                break Err(InputError::Read { name, source });
-            }
-        }
-    };
-    // Nobody to tell when the receiver is gone.
-    hand_over(&mut chunker, lines.consumed(), Some(end));
+        self.chunker.finish();
+        let end = Ok(self.chunker.bad());
+        self.hand_over(share(left), Some(end));
+    }
+
+    /// `share`: how much of how much is read, in whatever unit; of nothing if that is not known. Says whether anybody
+    /// still listens.
+    fn hand_over(&mut self, (done, all): (u128, u128), end: Option<Result<u64, InputError>>) -> bool {
+        let chunks = self.chunker.take_chunks();
+        self.jobs += chunks.iter().map(|chunk| u64::from(chunk.payload.jobs)).sum::<u64>();
+        // Jobs handed over are a little less than those read, and the same of large inputs.
+        let expected = (u128::from(self.jobs) * all).checked_div(done).unwrap_or(0);
+        let cut = Cut {
+            chunks,
+            bad_lines: self.chunker.take_bad_lines(),
+            expected: u64::try_from(expected).unwrap_or(u64::MAX),
+            end,
+        };
+        self.sender.blocking_send(cut).is_ok()
+    }
+}
+
+/// How many bytes are read, and how many there are.
+fn share(lines: &Lines<File>, size: u64) -> (u128, u128) {
+    (u128::from(lines.consumed().min(size)), u128::from(size))
 }
 
 /// Whether something (the end, too) can be read within that time. Files always can.

@@ -294,7 +294,7 @@ impl<B: Backend> Run<B> {
             self.chunks += 1;
             self.kept.push(chunk.payload);
         }
-        self.progress.expected = estimate(self.progress.read, cut.share_ppm);
+        self.progress.expected = cut.expected;
         cut.bad_lines.iter().for_each(|line| (self.report)(Event::BadLine(line)));
         match cut.end {
             None => return,
@@ -406,11 +406,6 @@ impl<B: Backend> Drop for Run<B> {
 
 fn nothing(batch: BatchId) -> Stand {
     Stand { batch, first: 0, submitted: 0, written: 0, input_over: false }
-}
-
-/// Jobs in the whole input, judged by the share that was read.
-pub(crate) fn estimate(read: u64, share_ppm: u64) -> u64 {
-    (read * 1_000_000).checked_div(share_ppm).unwrap_or(0)
 }
 
 /// Tells how many bad lines were not described.

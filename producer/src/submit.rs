@@ -14,7 +14,7 @@ use crate::events::{Event, Progress, Report};
 use crate::input::{Input, InputError};
 use crate::outage::Outage;
 use crate::sender::{Kept, Sender, Stepped};
-use crate::solve::{estimate, tell_more};
+use crate::solve::tell_more;
 
 /// How to submit.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ pub async fn submit(
                     chunks += 1;
                     kept.push(chunk.payload);
                 }
-                progress.expected = estimate(progress.read, cut.share_ppm);
+                progress.expected = cut.expected;
                 cut.bad_lines.iter().for_each(|line| report(Event::BadLine(line)));
                 match cut.end {
                     None => {}

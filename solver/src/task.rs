@@ -233,7 +233,8 @@ impl Task {
     /// Ask it of the first line of an input only: in a file of one puzzle a line, a line cut short may look like the
     /// first row of a grid and would swallow its neighbours.
     pub fn begins_grid(&self, line: &[u8]) -> bool {
-        (self.kind.door().begins_grid)(line)
+        // A line that is a puzzle by itself begins none: to `sudoku.generate`, 123456789 is a number and not a row.
+        (self.kind.door().begins_grid)(line) && self.canonical(line, &mut Vec::new()).is_err()
     }
 
     /// Whether the text has all the cells of a grid that began with its first line. Text with a fault in it may be

@@ -8,6 +8,7 @@ pub(crate) mod dashboard;
 pub(crate) mod dead;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod generate;
 pub(crate) mod get;
 pub(crate) mod guard;
 pub(crate) mod results;

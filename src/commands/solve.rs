@@ -1,4 +1,4 @@
-//! `puzzled solve`: submits a file and prints the outcomes as they come.
+//! `puzzled solve`: submits a file and prints the outcomes as they come. `puzzled generate` does the same with numbers.
 
 use std::fs::{File, OpenOptions};
 use std::io::IsTerminal;
@@ -25,13 +25,20 @@ pub(crate) struct SolveArgs {
     /// One puzzle a line; - reads standard input.
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// Write answers here instead of standard output. They are written as they come, so an early end leaves the
-    /// beginning.
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<PathBuf>,
     /// What to do with each puzzle [default: guessed from the first line].
     #[arg(long)]
     task: Option<Task>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// Flags of commands that submit and print.
+#[derive(Args, Debug)]
+pub(super) struct RunArgs {
+    /// Write answers here instead of standard output. They are written as they come, so an early end leaves the
+    /// beginning.
+    #[arg(short, long, value_name = "OUT")]
+    pub(super) output: Option<PathBuf>,
     /// high, normal or low.
     #[arg(long, default_value_t)]
     priority: Priority,
@@ -49,7 +56,7 @@ pub(crate) struct SolveArgs {
     embedded: bool,
     /// Say nothing but errors and bad lines.
     #[arg(short, long)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 /// The table of tasks and examples.
@@ -69,7 +76,20 @@ fn help() -> String {
 /// Runs to the end of the input, or to SIGINT, which cancels the batch.
 pub(crate) async fn run(settings: &Settings, args: &SolveArgs) -> Result<(), Failure> {
     settings.producer.validate()?;
-    let mut input = Input::open(&args.input)?;
+    let input = Input::open(&args.input)?;
+    let task = |input: &mut Input| super::task(args.task.as_ref(), input);
+    submit_and_print(settings, &args.run, input, task, |_| String::new()).await
+}
+
+/// Submits an input and prints the outcomes. `task` is asked for when the queue has answered. `resume` says how to go
+/// on after so many outcomes, for an end that leaves nothing to fetch.
+pub(super) async fn submit_and_print(
+    settings: &Settings,
+    args: &RunArgs,
+    mut input: Input,
+    task: impl FnOnce(&mut Input) -> Result<Task, Failure>,
+    resume: impl Fn(u64) -> String,
+) -> Result<(), Failure> {
     let (output, output_name) = open_output(args.output.as_deref(), &input)?;
     // Redis is asked before standard input is: nobody should type puzzles for a server that is not there.
     let queue = if args.embedded || !settings.redis.is_configured() {
@@ -77,7 +97,7 @@ pub(crate) async fn run(settings: &Settings, args: &SolveArgs) -> Result<(), Fai
     } else {
         Some(super::connect(settings).await?)
     };
-    let task = super::task(args.task.as_ref(), &mut input)?;
+    let task = task(&mut input)?;
     let batch =
         Batch { priority: args.priority, label: args.label.clone(), keep: args.keep, ..Batch::new(task) };
     let mut config = settings.producer.clone();
@@ -93,7 +113,8 @@ pub(crate) async fn run(settings: &Settings, args: &SolveArgs) -> Result<(), Fai
     };
     let shutdown = super::on_signals(settings)?;
     let display = Display::new(input.name(), args.quiet, output.is_terminal());
-    let job = Job { options, input, output, output_name, display: &display, quiet: args.quiet };
+    let resume: &dyn Fn(u64) -> String = &resume;
+    let job = Job { options, input, output, output_name, display: &display, quiet: args.quiet, resume };
     match queue {
         Some(queue) => job.run(queue, true, &shutdown).await,
         None => {
@@ -116,6 +137,7 @@ struct Job<'a> {
     output_name: String,
     display: &'a std::sync::Arc<Display>,
     quiet: bool,
+    resume: &'a dyn Fn(u64) -> String,
 }
 
 impl Job<'_> {
@@ -135,7 +157,7 @@ impl Job<'_> {
         self.display.finish();
         match ended {
             Ok(summary) => finish(&summary, keep, self.quiet),
-            Err(error) => Err(failure(error, durable, &self.output_name)),
+            Err(error) => Err(failure(error, durable, &self.output_name, self.resume)),
         }
     }
 }
@@ -150,7 +172,7 @@ fn finish(summary: &Summary, keep: bool, quiet: bool) -> Result<(), Failure> {
     terminal::verdict(&summary.outcomes, summary.cancelled)
 }
 
-fn failure(error: SolveError, durable: bool, output: &str) -> Failure {
+fn failure(error: SolveError, durable: bool, output: &str, resume: &dyn Fn(u64) -> String) -> Failure {
     match error {
         SolveError::Queue { error, stand } => {
             let rest = stand.filter(|_| durable).map(|stand| format!(". {}", way_on(&stand)));
@@ -159,7 +181,7 @@ fn failure(error: SolveError, durable: bool, output: &str) -> Failure {
         }
         SolveError::Input(error) => error.into(),
         SolveError::Output { error, stand } => {
-            let rest = if durable { format!(". {}", way_on(&stand)) } else { String::new() };
+            let rest = if durable { format!(". {}", way_on(&stand)) } else { resume(stand.written) };
             Failure::new(
                 Exit::Output,
                 format!(
@@ -180,7 +202,8 @@ fn failure(error: SolveError, durable: bool, output: &str) -> Failure {
                     )
                 }
             };
-            Failure::new(Exit::Interrupted, format!("stopped after {} results{fate}", stand.written))
+            let resume = resume(stand.written);
+            Failure::new(Exit::Interrupted, format!("stopped after {} results{fate}{resume}", stand.written))
         }
     }
 }
@@ -206,9 +229,10 @@ fn open_output(path: Option<&Path>, input: &Input) -> Result<(File, String), Fai
     let failed = |error: std::io::Error| terminal::broken(&name, &error);
     // Truncated only after the check.
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(failed)?;
-    let (ours, theirs) = (file.metadata().map_err(failed)?, input.file().metadata().map_err(failed)?);
+    let ours = file.metadata().map_err(failed)?;
     if ours.is_file() {
-        if (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()) {
+        let theirs = input.file().map(File::metadata).transpose().map_err(failed)?;
+        if theirs.is_some_and(|theirs| (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino())) {
             return Err(Failure::new(Exit::Usage, format!("{name} is the input: choose another output")));
         }
         file.set_len(0).map_err(failed)?;

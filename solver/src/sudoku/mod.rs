@@ -8,6 +8,7 @@
 //! | [`Bitmask`] | the engine for one 9x9 board |
 //! | [`ExactCover`] | the general engine for every size, and the oracle the others are tested against |
 //! | [`Rater`] | how hard a board is for a person, and the steps that solve it |
+//! | [`Shuffle`] | all final grids, in the order of a seed |
 //! | [`is_solution`] | the independent checker |
 //! | [`Canonicalizer`], [`band_class`] | what is the same but for symmetry |
 //!
@@ -23,6 +24,7 @@ mod candidates;
 mod canonical;
 mod engine;
 mod exact_cover;
+mod generate;
 mod lanes;
 mod rate;
 mod verify;
@@ -32,6 +34,7 @@ pub use board::{Board, Grid};
 pub use candidates::{AnyBoard, Candidates};
 pub use canonical::{BAND_CLASSES, Canonical, Canonicalizer, Clash, Morph, NoForm, NotAMorph, band_class};
 pub use exact_cover::ExactCover;
+pub use generate::{Catalogue, GRIDS, Shuffle};
 pub use lanes::{LaneEngine, Width, Work};
 pub use rate::{Grade, Node, Rated, Rater, Rating, Step, Technique, rate};
 pub use verify::is_solution;
@@ -160,6 +163,7 @@ pub(crate) static DOOR: Door = Door {
             verify: |_, puzzle, outcome| rate::verify(Report::Steps, puzzle, outcome),
             engine: |_| Box::new(RateEngine::new(Report::Steps)),
         },
+        generate::OPERATION,
     ],
     fits: board::fits,
     begins_grid: board::begins_grid,
