@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use puzzled_service::Exit;
 
 use crate::commands::{
-    batches, bench, cancel, config, dashboard, dead, demo, doctor, generate, get, guard, results, solve, status,
-    submit, up, watch, worker,
+    batches, bench, cancel, config, dashboard, dead, demo, doctor, generate, get, guard, results, solve,
+    status, submit, up, watch, worker,
 };
 
 /// A distributed job queue for puzzles.

@@ -121,7 +121,7 @@ impl Bench {
         self.command(args).stdin(Stdio::null()).output().unwrap().into()
     }
 
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.folder.path().join(name);
         fs::write(&path, content).unwrap();
         path.display().to_string()
