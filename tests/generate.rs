@@ -1,7 +1,5 @@
 //! `puzzled generate` as people meet it: the real binary, with and without a real Redis.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test, as the tests themselves do")]
-
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

@@ -1,5 +1,6 @@
 //! The one integration binary: real Redis, real processes, real faults.
 
+mod acl;
 mod cli;
 mod deploy;
 mod faults;
@@ -7,4 +8,7 @@ mod generate;
 mod layering;
 mod ops;
 mod poison;
+mod servers;
 mod support;
+mod tls;
+mod topology;

@@ -1,5 +1,6 @@
 //! Settings of the queue, section `[redis]`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use puzzled_service::Url;
@@ -12,8 +13,23 @@ use crate::Error;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// `redis://[user:password@]host:port/db` or `unix:///path?pass=..`; empty = no Redis configured.
+    /// `redis://[user:password@]host:port/db`, with TLS `rediss://`, a socket `redis+unix:///path?pass=..`, behind
+    /// Sentinels `redis+sentinel://[user:password@]host:port,host:port/MASTER/db`, a Redis Cluster
+    /// `redis+cluster://[user:password@]host:port,host:port`; the last two with TLS `rediss+..`. User and password
+    /// are those of the Redis servers. Empty = no Redis configured.
     pub url: Url,
+    /// File that holds the password, for a URL without one; read at every connection. Default: none.
+    pub password_file: PathBuf,
+    /// File of the certificates (PEM) that may sign a server's. Default: none, the system's are trusted.
+    pub ca_file: PathBuf,
+    /// File of the certificate (PEM) that a server may ask of us. Default: none.
+    pub cert_file: PathBuf,
+    /// File of its private key (PEM). Default: none.
+    pub key_file: PathBuf,
+    /// User at the Sentinels. Default: none.
+    pub sentinel_user: String,
+    /// File that holds the password for the Sentinels. Default: none, they ask for none.
+    pub sentinel_password_file: PathBuf,
     /// First part of every key. Default `puzzled`.
     pub prefix: String,
     /// How many hash tags batches are spread over. Default 1, enough for one server. It cannot be changed while
@@ -38,6 +54,12 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             url: Url::default(),
+            password_file: PathBuf::new(),
+            ca_file: PathBuf::new(),
+            cert_file: PathBuf::new(),
+            key_file: PathBuf::new(),
+            sentinel_user: String::new(),
+            sentinel_password_file: PathBuf::new(),
             prefix: "puzzled".to_owned(),
             shards: 1,
             lease_ms: 15_000,

@@ -1,28 +1,28 @@
-//! Connections to Redis. Everything that says "redis" to the network is here.
+//! Connections to Redis: who sends what where, and what is done when it fails.
 //!
-//! A process holds one shared connection for commands (`Link`), a worker a second one for leases, so that a
-//! renewal never waits behind a payload, and one of its own per blocking reader (`Reader`).
+//! A process holds one shared set of connections for commands (`Links`), a worker a second one for leases, so that a
+//! renewal never waits behind a payload, and one of its own per blocking reader (`Reader`). A set has at most one
+//! connection to a node, whatever number of shards lives there.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 use puzzled_service::metrics::RedisMetrics;
-
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
-use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
-use redis::{
-    AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, IntoConnectionInfo, Pipeline, ProtocolVersion,
-    ServerErrorKind, Value,
-};
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::{ErrorKind, FromRedisValue, Pipeline, ServerErrorKind, Value};
 
 use crate::config::Config;
 use crate::ids::BatchId;
 use crate::notices::Notices;
 use crate::scripts::Mode;
+use crate::topology::{Address, Layout, Places, Topology, redirected};
 use crate::{Error, keys::Keys};
 
-/// A handle on one installation: settings, keys and a shared connection. Cloning is cheap.
+/// A handle on one installation: settings, keys and shared connections. Cloning is cheap.
 #[derive(Clone)]
 pub struct Queue {
     inner: Arc<Inner>,
@@ -31,11 +31,10 @@ pub struct Queue {
 struct Inner {
     config: Config,
     keys: Keys,
-    client: Client,
     address: String,
+    hub: Arc<Hub>,
     commands: Links,
     notices: Notices,
-    telemetry: Arc<Telemetry>,
 }
 
 impl Queue {
@@ -53,7 +52,7 @@ impl Queue {
     /// # Errors
     /// As [`Queue::connect`].
     pub async fn connect_with(config: &Config, metrics: Option<RedisMetrics>) -> Result<Self, Error> {
-        let queue = Self::open(config, metrics).await?;
+        let queue = Self::open(config, metrics)?;
         queue.agree().await?;
         Ok(queue)
     }
@@ -63,35 +62,24 @@ impl Queue {
     /// # Errors
     /// [`Error::Setting`] for settings that cannot work, else what Redis said.
     pub async fn visit(config: &Config) -> Result<Self, Error> {
-        Self::open(config, None).await
+        let queue = Self::open(config, None)?;
+        let node = queue.places().of(0).await?;
+        queue.places().topology().connect_any(&node, None).await?;
+        Ok(queue)
     }
 
-    async fn open(config: &Config, metrics: Option<RedisMetrics>) -> Result<Self, Error> {
-        config.validate()?;
-        let bad_url = |e: redis::RedisError| Error::Setting {
-            key: "redis.url",
-            reason: format!("{e}; expected redis://host:port"),
-        };
-        let info = config.url.expose().into_connection_info().map_err(bad_url)?;
-        let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(30));
-        let redis = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-        let info = info
-            .set_tcp_settings(TcpSettings::default().set_nodelay(true).set_keepalive(keepalive))
-            .set_redis_settings(redis);
-        // The address, unlike the URL, holds no password.
-        let address = info.addr().to_string();
-        let client = Client::open(info).map_err(bad_url)?;
-        let telemetry = Arc::new(Telemetry { metrics, broken: AtomicBool::new(false) });
-        let commands = Links(Link::open(&client, &address, config, telemetry.clone()).await?);
+    fn open(config: &Config, metrics: Option<RedisMetrics>) -> Result<Self, Error> {
         let keys = Keys::new(&config.prefix, config.shards);
+        let places = Places::new(Topology::new(config)?, &keys);
+        let address = places.topology().layout().to_string();
+        let telemetry = Telemetry { metrics, broken: AtomicBool::new(false) };
+        let hub = Arc::new(Hub { places, telemetry });
+        let commands = Links::new(&hub, keys.shards());
         let notices = {
-            let (client, address, telemetry) = (client.clone(), address.clone(), telemetry.clone());
-            let timeout = Duration::from_millis(config.connect_timeout_ms);
-            Notices::start(move || {
-                Box::pin(open_pubsub(client.clone(), address.clone(), telemetry.clone(), timeout))
-            })
+            let hub = hub.clone();
+            Notices::start(move || Box::pin(open_pubsub(hub.clone())))
         };
-        let inner = Inner { config: config.clone(), keys, client, address, commands, notices, telemetry };
+        let inner = Inner { config: config.clone(), keys, address, hub, commands, notices };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -100,14 +88,12 @@ impl Queue {
     /// # Errors
     /// What Redis said.
     pub(crate) async fn probe(config: &Config) -> Result<(), Error> {
-        let failed = |e: redis::RedisError| Error::from_redis("the new server", &e);
-        let client = Client::open(config.url.expose()).map_err(failed)?;
-        let settings = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(Duration::from_millis(config.connect_timeout_ms)))
-            .set_response_timeout(Some(Duration::from_millis(config.response_timeout_ms)));
-        let mut connection =
-            client.get_multiplexed_async_connection_with_config(&settings).await.map_err(failed)?;
-        redis::cmd("PING").exec_async(&mut connection).await.map_err(failed)
+        let places = Places::new(Topology::new(config)?, &Keys::new(&config.prefix, 1));
+        let node = places.of(0).await?;
+        let topology = places.topology();
+        let mut connection = topology.connect_any(&node, Some(topology.response_timeout())).await?;
+        let answer = redis::cmd("PING").exec_async(&mut connection).await;
+        answer.map_err(|e| Error::from_redis(&node.to_string(), &e))
     }
 
     /// The settings it was opened with.
@@ -115,7 +101,7 @@ impl Queue {
         &self.inner.config
     }
 
-    /// Host and port, or socket path.
+    /// Where it is, for people: host and port, a socket, or what a Sentinel or a cluster is asked for.
     pub fn address(&self) -> &str {
         &self.inner.address
     }
@@ -142,31 +128,33 @@ impl Queue {
         self.link(self.keys().shard(batch))
     }
 
-    /// Further connections for commands.
+    /// Further connections for commands. Connects to the first shard's node, so that an error shows at once; to
+    /// others when they are needed.
     pub(crate) async fn open_links(&self) -> Result<Links, Error> {
-        let inner = &self.inner;
-        let link = Link::open(&inner.client, &inner.address, &inner.config, inner.telemetry.clone()).await?;
-        Ok(Links(link))
+        let links = Links::new(&self.inner.hub, self.keys().shards());
+        let link = links.to(0);
+        let node = link.pool.hub.places.of(0).await?;
+        link.pool.connecting(&node).await?;
+        Ok(links)
     }
 
     /// A connection for blocking reads of a shard.
-    pub(crate) async fn open_reader(&self, _shard: u16) -> Result<Reader, Error> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(Duration::from_millis(self.inner.config.connect_timeout_ms)))
-            // The library's own deadline would abandon a read that Redis still answers: the entries would be
-            // ours in Redis and unknown here. Reader keeps its own deadline and drops the connection.
-            .set_response_timeout(None);
-        let connection = self
-            .inner
-            .client
-            .get_multiplexed_async_connection_with_config(&config)
-            .await
-            .map_err(|e| self.inner.telemetry.failed(Operation::Claim, &self.inner.address, &e))?;
-        Ok(Reader {
-            connection,
-            address: self.inner.address.clone(),
-            telemetry: self.inner.telemetry.clone(),
-        })
+    pub(crate) async fn open_reader(&self, shard: u16) -> Result<Reader, Error> {
+        let hub = self.inner.hub.clone();
+        let node = hub.counted(Operation::Claim, hub.places.of(shard).await)?;
+        // The library's own deadline would abandon a read that Redis still answers: the entries would be ours in
+        // Redis and unknown here. Reader keeps its own deadline and drops the connection.
+        match hub.places.topology().connect(&node, None).await {
+            Ok(connection) => Ok(Reader { connection, hub, shard, node }),
+            Err(error) => {
+                hub.places.doubt(&node);
+                hub.counted(Operation::Claim, Err(error))
+            }
+        }
+    }
+
+    pub(crate) fn places(&self) -> &Arc<Places> {
+        &self.inner.hub.places
     }
 
     pub(crate) fn notices(&self) -> &Notices {
@@ -187,14 +175,27 @@ impl Queue {
         // Reading first: somebody who only looks needs no right to write, and no room in a full server.
         let (mut found,) = read().await?;
         if found.iter().any(Option::is_none) {
-            self.link(0)
+            let written = self
+                .link(0)
                 .run::<()>(Operation::Inspect, |_| {
                     let mut pipe = redis::pipe();
                     pipe.cmd("HSETNX").arg(&key).arg("protocol").arg(PROTOCOL).ignore();
                     pipe.cmd("HSETNX").arg(&key).arg("shards").arg(shards).ignore();
                     pipe
                 })
-                .await?;
+                .await;
+            match written {
+                // A dashboard before everybody else: there is nothing yet to agree with, and nothing to show.
+                Err(Error::Refused { .. }) => {
+                    tracing::warn!(
+                        redis = self.address(),
+                        shards,
+                        "nothing is set up here yet, and this user may not"
+                    );
+                    return Ok(());
+                }
+                written => written?,
+            }
             (found,) = read().await?;
         }
         let number = |i: usize| {
@@ -219,59 +220,145 @@ impl Queue {
     }
 }
 
-/// A connection that listens to channels.
-async fn open_pubsub(
-    client: Client,
-    address: String,
-    telemetry: Arc<Telemetry>,
-    timeout: Duration,
-) -> Result<redis::aio::PubSub, Error> {
-    let opened = match tokio::time::timeout(timeout, client.get_async_pubsub()).await {
-        Ok(opened) => opened.map_err(|e| Error::from_redis(&address, &e)),
-        Err(_) => Err(Error::Unreachable { address, reason: "no connection in time".to_owned() }),
-    };
-    telemetry.count(Operation::Read, opened.as_ref().err());
+/// A connection that listens to channels. A cluster tells all its nodes what one of them publishes, so any node
+/// will do: the first shard's.
+async fn open_pubsub(hub: Arc<Hub>) -> Result<redis::aio::PubSub, Error> {
+    let node = hub.counted(Operation::Read, hub.places.of(0).await)?;
+    let opened = hub.places.topology().connect_pubsub(&node).await;
+    if opened.is_err() {
+        hub.places.doubt(&node);
+    }
+    hub.telemetry.count(Operation::Read, opened.as_ref().err());
     opened
 }
 
-/// Connections of one use: a link for every shard.
-pub(crate) struct Links(Link);
+/// What all connections of a process share.
+struct Hub {
+    places: Arc<Places>,
+    telemetry: Telemetry,
+}
 
-impl Links {
-    /// The link of a shard.
-    pub(crate) fn to(&self, _shard: u16) -> &Link {
-        &self.0
+impl Hub {
+    fn counted<T>(&self, operation: Operation, answer: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error) = &answer {
+            self.telemetry.count(operation, Some(error));
+        }
+        answer
+    }
+
+    /// Learns from an error of a node. Returns the error, and whether the same call may succeed at once: the shard
+    /// is known to be elsewhere, or a connection that had served broke. Everything else is for the caller, who knows
+    /// how long to go on.
+    fn learn(&self, shard: u16, node: &Address, error: &redis::RedisError) -> (Error, bool) {
+        let told = Error::from_redis(&node.to_string(), error);
+        match moved(error) {
+            Some(_) if matches!(self.places.topology().layout(), Layout::Server(_)) => {
+                let reason = format!("{node} is a node of a Redis Cluster; write redis+cluster://{node}");
+                return (Error::Setting { key: "redis.url", reason }, false);
+            }
+            Some(detail) => {
+                match redirected(&detail, node) {
+                    Some(node) => self.places.moved(shard, node),
+                    None => self.places.doubt(node),
+                }
+                return (told, true);
+            }
+            None => {}
+        }
+        if leads_elsewhere(&told) {
+            self.places.doubt(node);
+        }
+        let broke = matches!(told, Error::Unreachable { .. }) && !error.is_timeout();
+        (told, broke)
     }
 }
 
-/// A shared, self-healing connection for commands that answer at once.
+/// Whether after this error the shard may be found somewhere else: its node is away, or a master no more.
+fn leads_elsewhere(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Unreachable { .. } | Error::ReadOnly(_) | Error::Busy { .. } | Error::NotPersisting { .. }
+    )
+}
+
+/// What MOVED says, wherever in a pipeline it stands.
+fn moved(error: &redis::RedisError) -> Option<String> {
+    let errors = error.clone().into_server_errors()?;
+    let (_, moved) = errors.iter().find(|(_, e)| e.kind() == Some(ServerErrorKind::Moved))?;
+    Some(moved.details().unwrap_or_default().to_owned())
+}
+
+type Connecting = Shared<BoxFuture<'static, Result<MultiplexedConnection, Error>>>;
+
+/// Connections of one use: a link for every shard, at most one connection to a node.
+pub(crate) struct Links(Vec<Link>);
+
+impl Links {
+    fn new(hub: &Arc<Hub>, shards: u16) -> Self {
+        let pool = Arc::new(Pool { hub: hub.clone(), open: Mutex::default() });
+        Self((0..shards).map(|shard| Link { pool: pool.clone(), shard }).collect())
+    }
+
+    /// The link of a shard.
+    pub(crate) fn to(&self, shard: u16) -> &Link {
+        // A shard beyond the number of them exists in no key of ours.
+        &self.0[usize::from(shard) % self.0.len()]
+    }
+}
+
+struct Pool {
+    hub: Arc<Hub>,
+    open: Mutex<HashMap<Arc<Address>, Connecting>>,
+}
+
+impl Pool {
+    /// The connection to a node, which all who need it wait for together.
+    fn connecting(&self, node: &Arc<Address>) -> Connecting {
+        self.open().entry(node.clone()).or_insert_with(|| self.connect(node.clone())).clone()
+    }
+
+    fn connect(&self, node: Arc<Address>) -> Connecting {
+        let hub = self.hub.clone();
+        // A task of its own: whoever needs it first may go away meanwhile.
+        let connecting = tokio::spawn(async move {
+            let topology = hub.places.topology();
+            let connected = topology.connect(&node, Some(topology.response_timeout())).await;
+            if connected.is_err() {
+                hub.places.doubt(&node);
+            }
+            connected
+        });
+        connecting
+            .map(|ended| ended.unwrap_or_else(|e| Err(Error::Malformed(format!("connecting ended: {e}")))))
+            .boxed()
+            .shared()
+    }
+
+    /// Has the next who needs the node connect anew, unless somebody does already.
+    fn forget(&self, node: &Arc<Address>, connecting: &Connecting) {
+        let mut open = self.open();
+        if open.get(node).is_some_and(|current| current.ptr_eq(connecting)) {
+            open.remove(node);
+        }
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<Arc<Address>, Connecting>> {
+        // Every change is a single insert or remove: a panic cannot leave it half done.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A shared, self-healing connection to where a shard lives, for commands that answer at once.
 #[derive(Clone)]
 pub(crate) struct Link {
-    manager: ConnectionManager,
-    address: String,
-    telemetry: Arc<Telemetry>,
+    pool: Arc<Pool>,
+    shard: u16,
 }
 
 impl Link {
-    async fn open(
-        client: &Client,
-        address: &str,
-        config: &Config,
-        telemetry: Arc<Telemetry>,
-    ) -> Result<Self, Error> {
-        let settings = ConnectionManagerConfig::new()
-            .set_connection_timeout(Some(Duration::from_millis(config.connect_timeout_ms)))
-            .set_response_timeout(Some(Duration::from_millis(config.response_timeout_ms)))
-            // Callers know how long to go on (patience, leases); a hidden second retry would multiply it.
-            .set_number_of_retries(0);
-        let manager = ConnectionManager::new_with_config(client.clone(), settings)
-            .await
-            .map_err(|e| Error::from_redis(address, &e))?;
-        Ok(Self { manager, address: address.to_owned(), telemetry })
-    }
-
     /// Sends a pipeline in one write and reads its answers. `build` is called again, in [`Mode::Text`], when the
-    /// server has forgotten a script: everything in the pipeline must bear repetition.
+    /// server has forgotten a script, and once more when the shard turns out to live elsewhere or the connection to
+    /// have died in silence: everything in the pipeline must bear repetition.
     pub(crate) async fn run<T: FromRedisValue>(
         &self,
         operation: Operation,
@@ -287,12 +374,51 @@ impl Link {
         mode: Mode,
         build: impl Fn(Mode) -> Pipeline,
     ) -> Result<T, Error> {
+        let telemetry = &self.pool.hub.telemetry;
         let started = Instant::now();
-        let mut answer = build(mode).query_async(&mut self.manager.clone()).await;
-        if mode == Mode::Hash && answer.as_ref().is_err_and(lacks_only_scripts) {
-            answer = build(Mode::Text).query_async(&mut self.manager.clone()).await;
+        let answer = match self.try_run(mode, &build).await {
+            Err((error, true)) => {
+                telemetry.count(operation, Some(&error));
+                self.try_run(mode, &build).await
+            }
+            answer => answer,
+        };
+        let answer = answer.map_err(|(error, _)| error);
+        telemetry.count(operation, answer.as_ref().err());
+        if answer.is_ok() {
+            telemetry.observe(operation, started);
         }
-        self.telemetry.finish(operation, &self.address, started, answer)
+        answer
+    }
+
+    /// One try. An error comes with whether another may succeed at once.
+    async fn try_run<T: FromRedisValue>(
+        &self,
+        mode: Mode,
+        build: &impl Fn(Mode) -> Pipeline,
+    ) -> Result<T, (Error, bool)> {
+        let Pool { hub, .. } = &*self.pool;
+        let node = hub.places.of(self.shard).await.map_err(|error| (error, false))?;
+        let connecting = self.pool.connecting(&node);
+        let mut connection = match connecting.clone().await {
+            Ok(connection) => connection,
+            Err(error) => {
+                self.pool.forget(&node, &connecting);
+                return Err((error, false));
+            }
+        };
+        let mut answer = build(mode).query_async(&mut connection).await;
+        if mode == Mode::Hash && answer.as_ref().is_err_and(lacks_only_scripts) {
+            answer = build(Mode::Text).query_async(&mut connection).await;
+        }
+        answer.map_err(|error| {
+            let (told, again) = hub.learn(self.shard, &node, &error);
+            // A connection that broke, or that leads to what has become a replica.
+            if matches!(told, Error::Unreachable { .. } | Error::ReadOnly(_)) {
+                self.pool.forget(&node, &connecting);
+            }
+            (told, again)
+        })
     }
 }
 
@@ -341,29 +467,10 @@ struct Telemetry {
 }
 
 impl Telemetry {
-    fn finish<T>(
-        &self,
-        operation: Operation,
-        address: &str,
-        started: Instant,
-        answer: redis::RedisResult<T>,
-    ) -> Result<T, Error> {
-        match answer {
-            Ok(value) => {
-                if let Some(metrics) = &self.metrics {
-                    metrics.operations[operation as usize].seconds.observe(started.elapsed());
-                }
-                self.count(operation, None);
-                Ok(value)
-            }
-            Err(error) => Err(self.failed(operation, address, &error)),
+    fn observe(&self, operation: Operation, started: Instant) {
+        if let Some(metrics) = &self.metrics {
+            metrics.operations[operation as usize].seconds.observe(started.elapsed());
         }
-    }
-
-    fn failed(&self, operation: Operation, address: &str, error: &redis::RedisError) -> Error {
-        let error = Error::from_redis(address, error);
-        self.count(operation, Some(&error));
-        error
     }
 
     fn count(&self, operation: Operation, error: Option<&Error>) {
@@ -390,28 +497,32 @@ impl Telemetry {
 /// A connection that one blocking read at a time has for itself. Dropping it cancels the read.
 pub(crate) struct Reader {
     connection: MultiplexedConnection,
-    address: String,
-    telemetry: Arc<Telemetry>,
+    hub: Arc<Hub>,
+    shard: u16,
+    node: Arc<Address>,
 }
 
 impl Reader {
     /// Sends a command and waits at most `deadline`. After an error the connection must be thrown away.
     pub(crate) async fn query(&mut self, cmd: &redis::Cmd, deadline: Duration) -> Result<Value, Error> {
-        let failed = |e: redis::RedisError| self.telemetry.failed(Operation::Claim, &self.address, &e);
-        match tokio::time::timeout(deadline, self.connection.req_packed_command(cmd)).await {
-            Ok(Ok(Value::ServerError(error))) => Err(failed(error.into())),
-            Ok(answer) => {
-                let answer = answer.map_err(failed)?;
-                self.telemetry.count(Operation::Claim, None);
-                Ok(answer)
-            }
-            Err(_) => {
-                let reason = "no answer in time".to_owned();
-                let error = Error::Unreachable { address: self.address.clone(), reason };
-                self.telemetry.count(Operation::Claim, Some(&error));
-                Err(error)
-            }
+        let hub = &self.hub;
+        let address = || self.node.to_string();
+        if !hub.places.is_current(self.shard, &self.node) {
+            let reason = "the shard has moved to another node".to_owned();
+            return Err(Error::Busy { address: address(), reason });
         }
+        let asked = tokio::time::timeout(deadline, self.connection.req_packed_command(cmd)).await;
+        let answer = match asked {
+            Ok(Ok(Value::ServerError(error))) => Err(hub.learn(self.shard, &self.node, &error.into()).0),
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(hub.learn(self.shard, &self.node, &error).0),
+            Err(_) => {
+                hub.places.doubt(&self.node);
+                Err(Error::Unreachable { address: address(), reason: "no answer in time".to_owned() })
+            }
+        };
+        hub.telemetry.count(Operation::Claim, answer.as_ref().err());
+        answer
     }
 }
 

@@ -24,8 +24,20 @@ pub enum Error {
         /// What Redis said.
         reason: String,
     },
-    /// A replica, or a master that lost its quorum.
-    #[error("Redis at {0} is read-only: it is a replica. Point redis.url at the master")]
+    /// The certificates of one side do not satisfy the other, or one side does not speak TLS.
+    #[error(
+        "TLS with Redis at {address} failed: {reason}. Is this its TLS port, is its authority in redis.ca_file, does its certificate name this host, and does it ask for redis.cert_file?"
+    )]
+    Tls {
+        /// Host and port.
+        address: String,
+        /// What the TLS library said.
+        reason: String,
+    },
+    /// A replica: it takes no writes, and what it shows may be behind.
+    #[error(
+        "Redis at {0} is read-only: it is a replica, and what it shows may be behind. Point redis.url at the master, or at its Sentinels (redis+sentinel://)"
+    )]
     ReadOnly(String),
     /// `maxmemory` reached under `noeviction`.
     #[error(
@@ -40,8 +52,9 @@ pub enum Error {
         /// What Redis said.
         reason: String,
     },
-    /// Background saves fail and Redis refuses writes (`stop-writes-on-bgsave-error`).
-    #[error("Redis at {address} refuses writes: {reason}. Look at its disk and its log")]
+    /// Redis refuses writes that it could not keep: saving to disk fails (`stop-writes-on-bgsave-error`), or too few
+    /// replicas follow (`min-replicas-to-write`).
+    #[error("Redis at {address} refuses writes: {reason}. Look at its disk, its replicas and its log")]
     NotPersisting {
         /// Host and port, or socket path.
         address: String,
@@ -149,6 +162,7 @@ impl Error {
         match self {
             Error::Unreachable { .. } => "redis_unreachable",
             Error::Refused { .. } => "redis_refused",
+            Error::Tls { .. } => "redis_tls",
             Error::ReadOnly(_) => "redis_read_only",
             Error::OutOfMemory(_) => "redis_out_of_memory",
             Error::Busy { .. } => "redis_busy",
@@ -207,12 +221,21 @@ impl Error {
         if says("MISCONF") || says("NOREPLICAS") {
             return Error::NotPersisting { address, reason };
         }
+        // What a script may not do is said in the words of each server, without the code.
+        if reason.contains("ACL failure") || reason.contains("user executing the script") {
+            return Error::Refused { address, reason };
+        }
         match code {
             "NOAUTH" | "WRONGPASS" | "NOPERM" => return Error::Refused { address, reason },
-            "BUSY" | "UNBLOCKED" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" => {
+            // ASK and TRYAGAIN: the shard is on its way to another node and answers when it has arrived.
+            "BUSY" | "UNBLOCKED" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "ASK"
+            | "MOVED" => {
                 return Error::Busy { address, reason };
             }
             _ => {}
+        }
+        if is_tls(error) {
+            return Error::Tls { address, reason };
         }
         match error.kind() {
             ErrorKind::AuthenticationFailed | ErrorKind::Server(ServerErrorKind::NoPerm) => {
@@ -234,4 +257,14 @@ impl Error {
             _ => Error::Redis { address, reason },
         }
     }
+}
+
+/// Whether the TLS library said no, however deep inside.
+fn is_tls(error: &redis::RedisError) -> bool {
+    type Source = std::sync::Arc<dyn std::error::Error + Send + Sync>;
+    std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<Source>())
+        .and_then(|source| source.downcast_ref::<std::io::Error>())
+        .and_then(std::io::Error::get_ref)
+        .is_some_and(|inner| inner.is::<rustls::Error>())
 }

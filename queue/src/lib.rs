@@ -26,6 +26,7 @@ mod scripts;
 mod server;
 mod submit;
 mod sweep;
+mod topology;
 mod trial;
 pub mod wire;
 mod yardstick;

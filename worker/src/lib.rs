@@ -133,7 +133,8 @@ pub async fn run(
         pool,
         pace: pace::Pace::new(Duration::from_millis(config.claim_ms)),
         clock: clock::Clock::default(),
-        permits: Arc::new(Semaphore::new(config.permits())),
+        // A shard's claimer holds a permit while it waits for work. Those of idle shards must not starve the others.
+        permits: Arc::new(Semaphore::new(config.permits() + consumers.len() - 1)),
         metrics,
         attempts_max: config.attempts_max as usize,
         jobs_done: AtomicU64::new(0),

@@ -38,7 +38,7 @@ const ORACLE_SHARE: usize = 64;
 /// Flags of `puzzled bench sudoku`.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Built with `--features peers` the table begins with the `sudoku` crate from crates.io, and ratios are to it; \
+    after_help = "Built with `--features peers` the table begins with the `sudoku` crate, and ratios are to it; \
                   else they are to the bit-mask engine. Of the oracle every 64th puzzle is asked."
 )]
 pub(crate) struct SudokuArgs {
