@@ -15,7 +15,7 @@ fuzz_target!(|input: (u8, &[u8])| {
             lines.iter().for_each(|line| writer.push(|out| out.extend_from_slice(line)));
             let again = writer.take();
             let again = PayloadReader::parse(&again.bytes, again.jobs).expect("our own payload");
-            assert_eq!((again.task, again.lines().collect::<Vec<_>>()), (read.task.clone(), lines.clone()));
+            assert_eq!((again.task.clone(), again.lines().collect::<Vec<_>>()), (read.task.clone(), lines.clone()));
         }
     }
     // A header has its limit, which a long name of a worker may exceed with one more field.
