@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::servers::{Server, poll};
-use crate::topology::Ours;
+use crate::support::Ours;
 
 /// The lines of the page: the user's name, and the words behind it.
 fn rules() -> Vec<(String, Vec<String>)> {

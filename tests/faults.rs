@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use puzzled_queue::{BatchStatus, Config};
 use puzzled_service::Url;
 use puzzled_solver::{Budget, OutcomeKind, Outcomes, Task};
+use tempfile::TempDir;
 
-use crate::support::{LEASE_MS, Ours, Redis, connect};
+use crate::servers::Server;
+use crate::support::{LEASE_MS, Ours, connect};
 
 const DEADLINE: Duration = Duration::from_secs(600);
 
@@ -48,18 +50,20 @@ fn check_identity(s: &BatchStatus) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_workers_and_a_killed_redis_lose_and_double_nothing() {
-    let mut redis = Redis::start();
+    let mut redis = Server::start(&["--appendonly", "yes"]);
+    let folder = TempDir::new().expect("temporary folder");
+    let (folder, url) = (folder.path(), redis.url());
     let puzzles = puzzles();
     let total = puzzles.lines().count() as u64;
-    let input = redis.folder.path().join("puzzles.txt");
-    let output = redis.folder.path().join("answers.txt");
+    let input = folder.join("puzzles.txt");
+    let output = folder.join("answers.txt");
     fs::write(&input, &puzzles).expect("input");
 
-    let config = Config { url: Url::new(redis.url()), lease_ms: LEASE_MS, ..Config::default() };
+    let config = Config { url: Url::new(&url), lease_ms: LEASE_MS, ..Config::default() };
     let queue = connect(&config).await;
-    let mut workers = [Ours::worker(&redis), Ours::worker(&redis)];
+    let mut workers = [Ours::worker(folder, &url, 1), Ours::worker(folder, &url, 1)];
     let (from, to) = (input.display().to_string(), output.display().to_string());
-    let mut producer = Ours::start(&redis, &["solve", &from, "-o", &to, "--quiet"]);
+    let mut producer = Ours::start(folder, &url, &["solve", &from, "-o", &to, "--quiet"]);
 
     let started = Instant::now();
     let (mut samples, mut step, mut recorded) = (0_u64, 0, 0);
@@ -82,12 +86,15 @@ async fn killed_workers_and_a_killed_redis_lose_and_double_nothing() {
         if recorded * 5 >= total * (step + 1) && step < 3 {
             match step {
                 0 => workers[0].kill(),
-                1 => redis.kill_and_start_again(),
+                1 => {
+                    redis.kill();
+                    redis.start_again();
+                }
                 _ => workers[1].kill(),
             }
             if step != 1 {
                 let place = usize::from(step == 2);
-                workers[place] = Ours::worker(&redis);
+                workers[place] = Ours::worker(folder, &url, 1);
             }
             step += 1;
         }

@@ -93,6 +93,11 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// For `redis.url`.
+    pub(crate) fn url(&self) -> String {
+        format!("redis://{}", self.address())
+    }
+
     /// Sends a command as the default user.
     pub(crate) fn try_command(&self, words: &[&str]) -> redis::RedisResult<Value> {
         let client = redis::Client::open(format!("redis://{}", self.address()))?;

@@ -1,4 +1,4 @@
-//! Real Redis servers and processes of ours for the tests, ended with them.
+//! Processes of ours for the tests, ended with them. Redis itself: see `servers.rs`.
 
 use std::fs;
 use std::path::Path;
@@ -6,87 +6,56 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use puzzled_queue::{Config, Queue};
-use tempfile::TempDir;
+
+use crate::servers::poll;
 
 /// The lease that processes started here go by.
 pub(crate) const LEASE_MS: u64 = 1_000;
-
-/// A Redis with an append-only file that can die and come back.
-pub(crate) struct Redis {
-    pub(crate) folder: TempDir,
-    pub(crate) process: Child,
-}
-
-impl Redis {
-    pub(crate) fn start() -> Self {
-        let folder = TempDir::new().expect("temporary folder");
-        let process = Self::spawn(folder.path());
-        Self { folder, process }
-    }
-
-    fn spawn(folder: &Path) -> Child {
-        let program =
-            puzzled_service::programs::find(&["redis-server", "valkey-server"]).expect("a server on PATH");
-        let socket = folder.join("redis.sock");
-        Command::new(program)
-            .args(["--port", "0", "--appendonly", "yes", "--save", "", "--unixsocket"])
-            .arg(&socket)
-            .arg("--dir")
-            .arg(folder)
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("the server starts")
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("redis+unix://{}", self.folder.path().join("redis.sock").display())
-    }
-
-    pub(crate) fn kill_and_start_again(&mut self) {
-        self.process.kill().expect("SIGKILL");
-        self.process.wait().expect("it ends");
-        self.process = Self::spawn(self.folder.path());
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
-    }
-}
 
 /// A process of ours that is killed with the test.
 pub(crate) struct Ours(pub(crate) Child);
 
 impl Ours {
-    pub(crate) fn start(redis: &Redis, arguments: &[&str]) -> Self {
-        let child = Self::command(redis, arguments).spawn().expect("puzzled starts");
-        Self(child)
+    /// Starts a command in a folder, with its Redis at `url`.
+    pub(crate) fn start(folder: &Path, url: &str, arguments: &[&str]) -> Self {
+        let child = Self::command(folder, url, arguments).stdout(Stdio::null()).spawn();
+        Self(child.expect("puzzled starts"))
     }
 
     /// Runs a command to its end.
-    pub(crate) fn output(redis: &Redis, arguments: &[&str]) -> Output {
-        Self::command(redis, arguments).output().expect("puzzled starts")
+    pub(crate) fn output(folder: &Path, url: &str, arguments: &[&str]) -> Output {
+        Self::command(folder, url, arguments).output().expect("puzzled starts")
     }
 
-    fn command(redis: &Redis, arguments: &[&str]) -> Command {
+    fn command(folder: &Path, url: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_puzzled"));
         command
-            .current_dir(redis.folder.path())
-            .args(["--redis", &redis.url(), "--set", &format!("redis.lease_ms={LEASE_MS}")])
+            .current_dir(folder)
+            .env("PUZZLED_REDIS__URL", url)
+            .env("PUZZLED_REDIS__LEASE_MS", LEASE_MS.to_string())
+            .env("PUZZLED_REDIS__CONNECT_TIMEOUT_MS", "1000")
             .args(arguments)
             .stdin(Stdio::null());
         command
     }
 
-    pub(crate) fn worker(redis: &Redis) -> Self {
-        Self::start(redis, &["worker", "--threads", "1", "--listen", "", "--set", "log.level=error"])
+    /// A worker of one thread.
+    pub(crate) fn worker(folder: &Path, url: &str, shards: u16) -> Self {
+        let shards = format!("redis.shards={shards}");
+        let arguments =
+            ["worker", "--threads", "1", "--listen", "", "--set", "log.level=error", "--set", &shards];
+        Self::start(folder, url, &arguments)
     }
 
     pub(crate) fn kill(&mut self) {
         self.0.kill().expect("SIGKILL");
         self.0.wait().expect("it ends");
+    }
+
+    /// Its exit code, once it has ended by itself.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        let status = poll("the end of a process", || self.0.try_wait().expect("wait"));
+        status.code()
     }
 
     /// Resident memory in kB.

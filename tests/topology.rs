@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use puzzled_queue::{BatchStatus, Config, Finding, Queue, Verdict};
@@ -13,47 +12,7 @@ use tempfile::TempDir;
 
 use crate::faults::expected;
 use crate::servers::{Cluster, Server, Watched, poll};
-
-const LEASE_MS: u64 = 1_000;
-
-/// A process of ours that is killed with the test.
-pub(crate) struct Ours(pub(crate) Child);
-
-impl Ours {
-    pub(crate) fn start(folder: &Path, url: &str, arguments: &[&str]) -> Self {
-        let child = Command::new(env!("CARGO_BIN_EXE_puzzled"))
-            .current_dir(folder)
-            .env("PUZZLED_REDIS__URL", url)
-            .env("PUZZLED_REDIS__LEASE_MS", LEASE_MS.to_string())
-            .env("PUZZLED_REDIS__CONNECT_TIMEOUT_MS", "1000")
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("puzzled starts");
-        Self(child)
-    }
-
-    fn worker(folder: &Path, url: &str, shards: u16) -> Self {
-        let shards = format!("redis.shards={shards}");
-        let arguments =
-            ["worker", "--threads", "1", "--listen", "", "--set", "log.level=error", "--set", &shards];
-        Self::start(folder, url, &arguments)
-    }
-
-    /// Its exit code, once it has ended by itself.
-    pub(crate) fn ended(&mut self) -> Option<i32> {
-        let status = poll("the end of a process", || self.0.try_wait().expect("wait"));
-        status.code()
-    }
-}
-
-impl Drop for Ours {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
+use crate::support::Ours;
 
 /// A file of puzzles and what solving it prints.
 struct Work {
