@@ -12,6 +12,7 @@
 mod claimer;
 mod clock;
 mod config;
+mod letters;
 mod pace;
 mod pool;
 mod reclaimer;

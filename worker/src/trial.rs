@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use puzzled_queue::wire::{self, Encoding, PayloadReader, PayloadWriter};
-use puzzled_queue::{Attempt, Claimed, DeadLetter, Error, Interest, JobId, Sighting, Trial};
+use puzzled_queue::{Claimed, Error, Hold, Interest, JobId, Sighting, Trial};
 use puzzled_solver::{OutcomeKind, Outcomes};
 use tokio_util::sync::CancellationToken;
 
@@ -21,21 +21,22 @@ use crate::solve::{PoolChunk, PoolResult};
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LAST_BACKOFF: Duration = Duration::from_secs(60);
 
-/// Solves a chunk on trial. `None` when it was stopped: nothing is held against the job then in hand.
+/// Solves a chunk on trial, and tells at which jobs workers died. `None` when it was stopped: nothing is held against the
+/// job then in hand.
 pub(crate) async fn solve(
     shared: &Shared,
     claimed: &Claimed,
     payload: &Bytes,
     wait_us: u64,
     interest: &Arc<Interest>,
-) -> Result<Option<PoolResult>, Error> {
+) -> Result<Option<(PoolResult, Vec<Sighting>)>, Error> {
     let stop_now = shared.shutdown.stopping_now();
     let chunk = claimed.chunk;
     let Ok(read) = PayloadReader::parse(payload, chunk.jobs) else {
         // Nothing in it can be told apart; the pool says why, and runs none of it.
         let whole = PoolChunk { first: chunk.first, jobs: chunk.jobs, payload: payload.clone(), wait_us };
         let results = shared.pool.solve(vec![whole], interest.clone()).await;
-        return Ok(results.and_then(|mut results| results.pop()));
+        return Ok(results.and_then(|mut results| results.pop()).map(|solved| (solved, Vec::new())));
     };
     let mut trial = retry("trial", &stop_now, || shared.queue.trial(chunk)).await?;
     if let Some(suspect) = trial.suspect.take()
@@ -53,12 +54,12 @@ pub(crate) async fn solve(
         let deaths = trial.deaths_at(place).count();
         if deaths + 1 >= shared.attempts_max {
             let reason = format!("its worker died {} times with it in hand", deaths + 1);
+            // It follows from the deaths, which are stored.
             trial.outcomes.insert(place, (OutcomeKind::Failed, reason.into_bytes()));
-            finished = Some(place);
             continue;
         }
         if deaths > 0 && !pause(deaths, &stop_now).await {
-            return give_up(shared, trial, finished).await;
+            return give_up(shared, claimed, trial, finished).await;
         }
         let at_ms = shared.clock.server_ms();
         trial.suspect = Some(Sighting { place, worker: shared.name.clone(), at_ms });
@@ -75,36 +76,39 @@ pub(crate) async fn solve(
             shared.pool.solve(vec![alone], interest.clone()).await.and_then(|mut results| results.pop());
         let stopped = interest.stop().load(std::sync::atomic::Ordering::Acquire);
         let Some(solved) = solved.filter(|_| !stopped) else {
-            return give_up(shared, trial, None).await;
+            return give_up(shared, claimed, trial, None).await;
         };
         let (_, outcomes) = wire::decode_result(&solved.result)?;
         let outcome = outcomes.get(0);
         trial.outcomes.insert(place, (outcome.kind, outcome.text.to_vec()));
         (solve_us, panics, finished) = (solve_us + solved.solve_us, panics + solved.panics, Some(place));
     }
-    let letters = letters(&trial, &read, shared.clock.server_ms());
-    retry("bury", &stop_now, || shared.queue.bury(&letters)).await?;
     let mut outcomes = Outcomes::new();
     for (kind, text) in trial.outcomes.values() {
         outcomes.push(*kind, text);
     }
     let facts = wire::Solved { first: chunk.first, worker: shared.name.clone(), wait_us, solve_us };
-    Ok(Some(PoolResult {
+    let solved = PoolResult {
         result: wire::encode_result(&facts, chunk.jobs, outcomes.records(0..outcomes.len()), read.encoding),
         counts: outcomes.counts(),
         solve_us,
         panics,
-    }))
+    };
+    Ok(Some((solved, trial.deaths)))
 }
 
-/// Takes our name off the job in hand: we live, and hand the chunk back.
+/// Takes our name off the job in hand: we live, and hand the chunk back. Of a chunk that is somebody else's by now the note is
+/// theirs.
 async fn give_up(
     shared: &Shared,
+    claimed: &Claimed,
     mut trial: Trial,
     finished: Option<u32>,
-) -> Result<Option<PoolResult>, Error> {
-    trial.suspect = None;
-    shared.queue.save_trial(&trial, finished).await?;
+) -> Result<Option<(PoolResult, Vec<Sighting>)>, Error> {
+    if shared.leases.hold(claimed) != Hold::Lost {
+        trial.suspect = None;
+        shared.queue.save_trial(&trial, finished).await?;
+    }
     Ok(None)
 }
 
@@ -117,33 +121,4 @@ async fn pause(deaths: usize, stop_now: &CancellationToken) -> bool {
         () = stop_now.cancelled() => false,
         () = tokio::time::sleep(pause) => true,
     }
-}
-
-/// Dead letters of the jobs that killed. (Those that failed alive are buried by whoever records them.)
-fn letters(trial: &Trial, read: &PayloadReader<'_>, at_ms: u64) -> Vec<DeadLetter> {
-    let killers = trial.outcomes.iter().filter(|(place, (kind, _))| {
-        *kind == OutcomeKind::Failed && trial.deaths_at(**place).next().is_some()
-    });
-    killers
-        .map(|(&place, (_, reason))| {
-            let crowd = Attempt {
-                worker: String::new(),
-                at_ms: 0,
-                end: "the worker died with the whole chunk in hand".to_owned(),
-            };
-            let alone = trial.deaths_at(place).map(|death| Attempt {
-                worker: death.worker.clone(),
-                at_ms: death.at_ms,
-                end: "the worker died with this job in hand".to_owned(),
-            });
-            DeadLetter {
-                job: JobId { batch: trial.chunk.batch, index: trial.chunk.first + u64::from(place) },
-                task: read.task.to_string(),
-                puzzle: String::from_utf8_lossy(read.line(place as usize).unwrap_or_default()).into_owned(),
-                reason: String::from_utf8_lossy(reason).into_owned(),
-                history: std::iter::once(crowd).chain(alone).collect(),
-                at_ms,
-            }
-        })
-        .collect()
 }

@@ -9,10 +9,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use puzzled_queue::wire::{self, PayloadReader};
 use puzzled_queue::{
-    Attempt, BatchId, ChunkRef, Claimed, Completed, Content, DeadLetter, Error, Fetched, Hold, Interest,
-    JobId, Recorded, StreamId,
+    BatchId, ChunkRef, Claimed, Completed, Content, DeadLetter, Error, Fetched, Hold, Interest, Recorded,
+    Sighting, StreamId,
 };
 use puzzled_solver::OutcomeKind;
 use tokio::sync::OwnedSemaphorePermit;
@@ -20,7 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::Shared;
 use crate::retry::retry;
 use crate::solve::{PoolChunk, PoolResult, failed_chunk};
-use crate::trial;
+use crate::{letters, trial};
 
 /// Chunks of one stream, claimed together.
 pub(crate) struct Work {
@@ -42,10 +41,15 @@ struct End {
 
 impl End {
     /// Takes a solved chunk, and writes dead letters of those of its jobs that failed.
-    fn finish(&mut self, shared: &Shared, claimed: Claimed, payload: &Bytes, solved: PoolResult) {
-        if solved.counts[OutcomeKind::Failed.index()] > 0 {
-            self.letters.extend(failures(shared, &claimed, payload, &solved));
-        }
+    fn finish(
+        &mut self,
+        shared: &Shared,
+        claimed: Claimed,
+        payload: &Bytes,
+        solved: PoolResult,
+        deaths: &[Sighting],
+    ) {
+        self.letters.extend(letters::of_chunk(shared, &claimed, payload, &solved, deaths));
         self.done.push(Completed { claimed, counts: solved.counts, result: solved.result });
     }
 }
@@ -53,32 +57,6 @@ impl End {
 /// Whether these chunks, of one piece, are a single one whose worker died.
 fn on_trial(chunks: &[Claimed]) -> bool {
     chunks.first().is_some_and(|chunk| chunk.attempt >= 2)
-}
-
-/// Letters of the jobs that failed while their worker lived. A payload or result that cannot be read has none: nothing of
-/// it could be tried again.
-fn failures(shared: &Shared, claimed: &Claimed, payload: &Bytes, solved: &PoolResult) -> Vec<DeadLetter> {
-    let (Ok(read), Ok((_, outcomes))) =
-        (PayloadReader::parse(payload, claimed.chunk.jobs), wire::decode_result(&solved.result))
-    else {
-        return Vec::new();
-    };
-    let at_ms = shared.clock.server_ms();
-    let failed = read.lines().zip(outcomes.iter()).zip(claimed.chunk.first..);
-    failed
-        .filter(|((_, outcome), _)| outcome.kind == OutcomeKind::Failed)
-        .map(|((line, outcome), index)| {
-            let reason = String::from_utf8_lossy(outcome.text).into_owned();
-            DeadLetter {
-                job: JobId { batch: claimed.chunk.batch, index },
-                task: read.task.to_string(),
-                puzzle: String::from_utf8_lossy(line).into_owned(),
-                history: vec![Attempt { worker: shared.name.clone(), at_ms, end: reason.clone() }],
-                reason,
-                at_ms,
-            }
-        })
-        .collect()
 }
 
 impl Work {
@@ -182,11 +160,11 @@ impl Work {
             shared.observe_claimed(&claimed, Duration::from_millis(waited));
             let solved = trial::solve(shared, &claimed, &payload, waited * 1_000, &self.interest).await?;
             match (solved, shared.leases.hold(&claimed)) {
-                (Some(solved), Hold::Wanted) => {
+                (Some((solved, deaths)), Hold::Wanted) => {
                     let elapsed = Duration::from_micros(solved.solve_us.max(1));
                     let results = std::slice::from_ref(&solved);
                     shared.observe_solved(self.stream.kind, elapsed, u64::from(claimed.chunk.jobs), results);
-                    end.finish(shared, claimed, &payload, solved);
+                    end.finish(shared, claimed, &payload, solved, &deaths);
                 }
                 (_, Hold::Cancelled) => end.unwanted.push(claimed),
                 _ => {}
@@ -225,7 +203,7 @@ impl Work {
         shared.observe_solved(self.stream.kind, elapsed, jobs, &results);
         for ((claimed, payload), solved) in solvable.into_iter().zip(payloads).zip(results) {
             match shared.leases.hold(&claimed) {
-                Hold::Wanted => end.finish(shared, claimed, &payload, solved),
+                Hold::Wanted => end.finish(shared, claimed, &payload, solved, &[]),
                 Hold::Cancelled => end.unwanted.push(claimed),
                 Hold::Lost => {}
             }
