@@ -69,6 +69,7 @@ async fn read(queue: &Queue) -> Result<Reading, Error> {
         streams: queue.streams(&Kind::ALL).await?,
         workers: queue.workers().await?,
         batches: queue.recent(BATCHES_MAX).await?,
+        dead_letters: queue.dead_count().await?,
     })
 }
 
@@ -82,5 +83,28 @@ fn publish(metrics: &QueueMetrics, reading: &Reading) {
         gauges.oldest_waiting_seconds.set(lane.oldest_waiting_ms as f64 / 1000.0);
     }
     metrics.workers.set(signed(reading.workers.len() as u64));
+    metrics.dead_letter_jobs.set(signed(reading.dead_letters));
     metrics.mark_read(SystemTime::now());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prometheus::Registry;
+    use puzzled_service::metrics::Labels;
+
+    #[test]
+    fn what_was_read_is_what_the_gauges_say() {
+        let labels = Labels { kinds: &["sudoku"], outcomes: &["solved"], priorities: &["high"] };
+        let metrics = QueueMetrics::register(&Registry::new(), &labels).unwrap();
+        let reading = Reading {
+            time_ms: 1,
+            streams: Vec::new(),
+            workers: Vec::new(),
+            batches: Vec::new(),
+            dead_letters: 3,
+        };
+        publish(&metrics, &reading);
+        assert_eq!((metrics.dead_letter_jobs.get(), metrics.workers.get()), (3, 0));
+    }
 }

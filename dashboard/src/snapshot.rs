@@ -34,7 +34,7 @@ pub struct Totals {
     pub waiting: u64,
     /// Jobs claimed and without outcome.
     pub running: u64,
-    /// Unfinished chunks.
+    /// Chunks claimed or soon to be; what waits in a backlog is not among them.
     pub chunks: u64,
     /// Workers alive.
     pub workers: u64,
@@ -57,7 +57,7 @@ pub struct Lane {
     pub waiting: u64,
     /// Jobs claimed and without outcome.
     pub running: u64,
-    /// Unfinished chunks.
+    /// Chunks claimed or soon to be; what waits in a backlog is not among them.
     pub chunks: u64,
     /// Age of the oldest chunk that nobody has claimed; 0 when none waits.
     pub oldest_waiting_ms: u64,
@@ -117,6 +117,7 @@ pub(crate) struct Reading {
     pub(crate) streams: Vec<StreamState>,
     pub(crate) workers: Vec<Presence>,
     pub(crate) batches: Vec<BatchStatus>,
+    pub(crate) dead_letters: u64,
 }
 
 impl Snapshot {
@@ -260,7 +261,7 @@ mod tests {
     }
 
     fn reading(workers: Vec<Presence>) -> Reading {
-        Reading { time_ms: 1, streams: Vec::new(), workers, batches: Vec::new() }
+        Reading { time_ms: 1, streams: Vec::new(), workers, batches: Vec::new(), dead_letters: 0 }
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub struct StreamState {
     pub waiting: u64,
     /// Jobs claimed and without outcome.
     pub running: u64,
-    /// Unfinished chunks.
+    /// Chunks claimed or soon to be; what waits in a backlog is not among them.
     pub chunks: u64,
     /// Chunks claimed and not completed.
     pub pending: u64,
