@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 use puzzled_service::Exit;
 
 use crate::commands::{
@@ -22,7 +22,8 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "URL")]
     redis: Option<String>,
     /// Any setting, such as worker.prefetch=3; `puzzled config` lists them. May be repeated.
-    #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = key_value)]
+    // Not `global`: see `with_settings`.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     sets: Vec<(String, String)>,
     /// What to do.
     #[command(subcommand)]
@@ -74,7 +75,14 @@ pub(crate) enum Command {
 impl Cli {
     /// Reads the command line, or ends the program with help or a usage error.
     pub(crate) fn read() -> Self {
-        Self::parse_from(hoist_sets(std::env::args_os()))
+        Self::of(std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    fn of(arguments: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let root = Self::command();
+        let set = root.get_arguments().find(|argument| argument.get_long() == Some("set")).cloned();
+        let root = root.mut_subcommands(|command| with_settings(command, set.as_ref()));
+        Self::from_arg_matches(&root.try_get_matches_from(hoist_sets(arguments))?)
     }
 
     /// The settings file named on the command line.
@@ -106,10 +114,18 @@ impl Cli {
     }
 }
 
-/// Moves every `--set KEY=VALUE` to the front. clap forgets the occurrences of a global flag before the subcommand
-/// when there are others behind it, and a setting that is silently lost is worse than an unusual order.
+/// Makes `--set KEY=VALUE` part of each subcommand's help and errors, but for one that has a `--set` of its own. What
+/// it sets was read before: see [`hoist_sets`].
+fn with_settings(command: clap::Command, set: Option<&Arg>) -> clap::Command {
+    let has_own = command.get_arguments().any(|argument| argument.get_long() == Some("set"));
+    let command = command.mut_subcommands(|command| with_settings(command, set));
+    if has_own { command } else { command.args(set) }
+}
+
+/// Moves every `--set KEY=VALUE` to the front. As a global flag of clap it would lose the occurrences before the
+/// subcommand when there are others behind it, and a setting that is silently lost is worse than an unusual order.
 fn hoist_sets(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut arguments = arguments;
+    let mut arguments = arguments.peekable();
     let mut front: Vec<OsString> = arguments.next().into_iter().collect();
     let mut rest = Vec::new();
     while let Some(argument) = arguments.next() {
@@ -120,15 +136,21 @@ fn hoist_sets(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
                 rest.extend(arguments.by_ref());
             }
             Some("--set") => {
-                front.push(argument);
-                front.extend(arguments.next());
+                let setting = arguments.next_if(|value| is_setting(value.to_str()));
+                let side = if setting.is_some() { &mut front } else { &mut rest };
+                side.push(argument);
+                side.extend(setting);
             }
-            Some(text) if text.starts_with("--set=") => front.push(argument),
+            Some(text) if is_setting(text.strip_prefix("--set=")) => front.push(argument),
             _ => rest.push(argument),
         }
     }
     front.append(&mut rest);
     front
+}
+
+fn is_setting(value: Option<&str>) -> bool {
+    value.is_some_and(|value| key_value(value).is_ok())
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {
@@ -148,10 +170,40 @@ mod tests {
     #[test]
     fn settings_count_wherever_they_stand() {
         let line = ["puzzled", "--set", "a.b=1", "worker", "--set=c.d=2", "--threads", "3", "--set", "e.f=x"];
-        let cli = Cli::parse_from(hoist_sets(line.into_iter().map(OsString::from)));
+        let cli = Cli::of(line.into_iter().map(OsString::from)).expect("a command line");
         let sets: Vec<_> = cli.sets().iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(sets, ["a.b=1", "c.d=2", "e.f=x"]);
         assert!(cli.flags().contains(&("worker.threads".to_owned(), "3".to_owned())));
+    }
+
+    #[test]
+    fn sets_of_puzzles_are_no_settings() {
+        let line = ["puzzled", "bench", "sudoku", "--set", "easy", "--set", "a.b=1", "--set", "many"];
+        let hoisted = hoist_sets(line.into_iter().map(OsString::from));
+        assert_eq!(
+            hoisted,
+            ["puzzled", "--set", "a.b=1", "bench", "sudoku", "--set", "easy", "--set", "many"]
+        );
+        let cli = Cli::parse_from(hoisted);
+        assert_eq!(cli.sets(), [("a.b".to_owned(), "1".to_owned())]);
+        let Command::Bench(args) = &cli.command else { panic!("{:?}", cli.command) };
+        assert!(format!("{args:?}").contains(r#"["easy", "many"]"#), "{args:?}");
+    }
+
+    #[test]
+    fn settings_are_in_every_help_and_checked_where_they_stand() {
+        for line in [vec!["worker"], vec!["dead", "list"], vec!["bench", "queue"]] {
+            let run = |more: &[&'static str]| {
+                let line = ["puzzled"].iter().chain(&line).chain(more).map(OsString::from);
+                Cli::of(line.collect::<Vec<_>>().into_iter()).err().map(|error| error.to_string())
+            };
+            assert!(run(&["--help"]).is_some_and(|help| help.contains("--set <KEY=VALUE>")), "{line:?}");
+            assert!(
+                run(&["--set", "typo"]).is_some_and(|error| error.contains("expected KEY=VALUE")),
+                "{line:?}"
+            );
+            assert_eq!(run(&["--set", "a.b=1"]), None, "{line:?}");
+        }
     }
 
     #[test]
