@@ -213,6 +213,24 @@ fn answers_through_redis_are_those_of_the_embedded_pool() {
 }
 
 #[test]
+fn pencil_marks_travel_like_givens() {
+    let bench = Bench::with_worker();
+    let givens = puzzles(40);
+    let marks = |line: &str| -> String {
+        let mark = |cell| move |digit| if matches!(cell, '.' | '0') || cell == digit { digit } else { '.' };
+        line.chars().flat_map(|cell| ('1'..='9').map(mark(cell))).collect()
+    };
+    let mixed: Vec<_> = givens.lines().flat_map(|line| [marks(line), line.to_owned()]).collect();
+    let expected = answers(&bench, &bench.file("givens.txt", &givens));
+    let expected: Vec<_> = expected.lines().flat_map(|line| [line, line]).collect();
+    let input = bench.file("mixed.txt", mixed.join("\n"));
+    for encoding in ["packed", "text"] {
+        let ran = bench.run(&["solve", "-q", "--set", &format!("producer.encoding={encoding}"), &input]);
+        assert_eq!((ran.code, ran.out.lines().collect::<Vec<_>>()), (0, expected.clone()), "{}", ran.err);
+    }
+}
+
+#[test]
 fn embedded_mode_says_so_in_one_line() {
     let bench = Bench::bare();
     let ran = bench.run(&["solve", &bench.file("in.txt", puzzles(3))]);

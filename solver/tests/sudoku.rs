@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use puzzled_solver::sudoku::{
-    Bitmask, Board, CELLS, End, ExactCover, LaneEngine, Verdict, Width, is_solution,
+    Bitmask, Board, CELLS, Candidates, End, ExactCover, LaneEngine, Verdict, Width, is_solution,
 };
 use puzzled_solver::{Budget, Engine, OutcomeKind, OutcomeRef, Outcomes, Task};
 
@@ -269,6 +269,74 @@ fn witnesses_differ_and_more_of_them_are_told() {
             // That each solves the puzzle and that they ascend is what `verify` looked at already.
             assert!(witnesses.windows(2).all(|pair| pair[0] < pair[1]), "{task_text}");
         }
+    }
+}
+
+/// The text of pencil marks that say what a board's givens say.
+fn pencil_marks(board: &str) -> String {
+    let mut text = Vec::new();
+    Candidates::from(&Board::parse(board.as_bytes()).expect("a board")).write(&mut text);
+    String::from_utf8(text).expect("ASCII")
+}
+
+#[test]
+fn pencil_marks_are_answered_like_the_givens_they_stand_for() {
+    let pearl = ".......1.4.........2...........5.4.7..8...3....1.9....3..4..2...5.1........8.6...";
+    let (none, empty) = (format!("55{}", ".".repeat(79)), ".".repeat(81));
+    let boards: Vec<_> = CLUES_17.lines().take(20).chain([UNIQUE, pearl, &none, &empty]).collect();
+    for text in ["sudoku.solve", "sudoku.check", "sudoku.first", "sudoku.all:limit=3", "sudoku.count:limit=9"]
+    {
+        let task = task(text);
+        assert_eq!(
+            Task::guess(pencil_marks(UNIQUE).as_bytes()).map(|task| task.name()),
+            Some("sudoku.solve".into())
+        );
+        // Alone, few, many, and among others.
+        for slice in [1, 2, 24] {
+            for boards in boards.chunks(slice) {
+                let marks: Vec<_> =
+                    boards.iter().flat_map(|board| [(*board).to_owned(), pencil_marks(board)]).collect();
+                let lines: Vec<_> = marks.iter().map(|line| line.as_bytes()).collect();
+                let mut outcomes = Outcomes::new();
+                task.engine().solve(&lines, &Budget::unlimited(), &mut outcomes);
+                for (index, pair) in lines.chunks(2).enumerate() {
+                    let (givens, marks) = (outcomes.get(2 * index), outcomes.get(2 * index + 1));
+                    assert_eq!(givens.kind, marks.kind, "{text} {}", boards[index]);
+                    assert!(task.verify(pair[0], givens) && task.verify(pair[1], marks));
+                    if givens.kind == OutcomeKind::Solved && !text.contains("first") || text.contains("count")
+                    {
+                        assert_eq!(givens.text, marks.text, "{text} {}", boards[index]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn pencil_marks_rule_out_what_is_not_marked() {
+    let solution = {
+        let task = task("sudoku.solve");
+        outcome(&task, &mut *task.engine(), UNIQUE.as_bytes(), &Budget::unlimited()).1
+    };
+    let marks = pencil_marks(UNIQUE);
+    for cell in (0..CELLS).step_by(7) {
+        let place = 9 * cell + usize::from(solution.as_bytes()[cell] - b'1');
+        let mut without = marks.clone();
+        without.replace_range(place..=place, ".");
+        check("sudoku.solve", &without, (OutcomeKind::NoSolution, ""));
+        let answer = OutcomeRef { kind: OutcomeKind::Solved, text: solution.as_bytes() };
+        assert!(task("sudoku.solve").verify(marks.as_bytes(), answer));
+        assert!(!task("sudoku.solve").verify(without.as_bytes(), answer));
+        without.replace_range(place..=place, "x");
+        assert!(!task("sudoku.solve").verify(without.as_bytes(), answer), "not pencil marks");
+    }
+    let reason = "column 2: expected 2 or a blank (0 . _ *) among the pencil marks of r1c1, found '1'";
+    check("sudoku.solve", &marks.replacen('2', "1", 1), (OutcomeKind::Invalid, reason));
+    check("sudoku.solve", &marks.replacen('.', "0", 1), (OutcomeKind::Solved, &solution));
+    for task_text in ["sudoku.rate", "sudoku.explain", "sudoku.canonical"] {
+        let refused = task(task_text).canonical(marks.as_bytes(), &mut Vec::new()).unwrap_err().to_string();
+        assert_eq!(refused, "column 82: expected 81 cells, found 729", "{task_text}");
     }
 }
 

@@ -1,11 +1,12 @@
 //! Text to cells and back. Strict about content, lenient about layout, exact about places.
 //!
 //! Two ways in. [`Board::from_line`] reads 81 bytes and nothing else, without a branch per byte: a worker reads
-//! millions of those a second. Everything else goes through [`Grid::parse`], which also takes separators and grids
-//! of several lines, and says where a fault is.
+//! millions of those a second. Everything else goes through [`Puzzle::parse`]: grids of any size, with separators and
+//! of several lines, and pencil marks; it says where a fault is.
 
 use crate::parse_error::{ParseError, shown};
-use crate::sudoku::CELLS;
+use crate::sudoku::candidates::MARKS;
+use crate::sudoku::{CELLS, Candidates};
 
 /// A 9x9 board: 0 for a blank, else 1-9. The values may contradict each other; that is an outcome, not an error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -157,12 +158,39 @@ pub(crate) fn value_of(byte: u8) -> Option<u8> {
     }
 }
 
-/// Canonical text of a board in any layout.
+/// A puzzle in any form that the tasks of all sizes take.
+#[derive(Clone, Debug)]
+pub(crate) enum Puzzle {
+    Givens(Grid),
+    PencilMarks(Box<Candidates>),
+}
+
+impl Puzzle {
+    /// What [`Grid::parse`] reads, and what [`Candidates::parse`] does: the number of characters decides.
+    pub(crate) fn parse(text: &[u8]) -> Result<Puzzle, ParseError> {
+        if is_pencil_marks(text) {
+            Ok(Puzzle::PencilMarks(Box::new(Candidates::parse(text)?)))
+        } else {
+            Ok(Puzzle::Givens(Grid::parse(text)?))
+        }
+    }
+}
+
+/// Whether it looks more like pencil marks than like the largest grid.
+fn is_pencil_marks(text: &[u8]) -> bool {
+    let found = cell_count(text);
+    found.abs_diff(MARKS) < found.abs_diff(625) && !text.trim_ascii_end().contains(&b'\n')
+}
+
+/// Canonical text of a puzzle in any layout.
 pub(crate) fn canonical(line: &[u8], out: &mut Vec<u8>) -> Result<(), ParseError> {
     if let Some(board) = Board::from_line(line.trim_ascii_end()) {
         board.write(out);
     } else {
-        write_cells(Grid::parse(line)?.cells(), out);
+        match Puzzle::parse(line)? {
+            Puzzle::Givens(grid) => write_cells(grid.cells(), out),
+            Puzzle::PencilMarks(candidates) => candidates.write(out),
+        }
     }
     Ok(())
 }
@@ -182,6 +210,9 @@ pub(crate) fn fault_at_cell(text: &[u8], cell: usize, reason: String) -> ParseEr
 /// Whether a line is a board or a row of one, give or take a tenth of its characters.
 pub(crate) fn fits(line: &[u8]) -> bool {
     let count = cell_count(line);
+    if count == MARKS {
+        return count - good_cells(line, 9) <= count / 10;
+    }
     let has_cells = |box_size: &usize| box_size.pow(4) == count;
     let Some(box_size) = BOX_SIZES.iter().find(|size| has_cells(size)) else {
         return begins_grid(line);
@@ -220,11 +251,11 @@ fn good_cells(row: &[u8], side: usize) -> usize {
         .count()
 }
 
-fn is_blank(byte: u8) -> bool {
+pub(crate) fn is_blank(byte: u8) -> bool {
     (byte == b'.') | (byte == b'_') | (byte == b'*') | (byte == b'0')
 }
 
-fn is_separator(byte: u8) -> bool {
+pub(crate) fn is_separator(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'-' | b'+')
 }
 

@@ -1,14 +1,18 @@
 //! Sudoku tasks: texts to boards, verdicts to outcomes. The searching is done elsewhere.
 //!
-//! All 9x9 boards of a call go to the lane engine as one slice; a few alone go to the bit-mask engine. The other sizes
-//! go one by one to exact cover.
+//! All 9x9 boards of a call go to the lane engine as one slice, those of pencil marks as another; a few alone go to the
+//! bit-mask engine. The other sizes go one by one to exact cover.
 
 use std::io::Write;
 
 use crate::engine::{Budget, Engine, rejection};
 use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes};
-use crate::sudoku::verify::is_solution_line;
-use crate::sudoku::{Bitmask, Board, CELLS, End, ExactCover, Grid, LaneEngine, Verdict, board, is_solution};
+use crate::sudoku::board::Puzzle;
+use crate::sudoku::candidates::MARKS;
+use crate::sudoku::verify::{is_solution_line, is_solution_of_marks};
+use crate::sudoku::{
+    AnyBoard, Bitmask, Board, CELLS, Candidates, End, ExactCover, LaneEngine, Verdict, board, is_solution,
+};
 
 /// What is asked about each board.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,35 +83,103 @@ const WITNESSES_MAX: u64 = 1 << 16;
 /// One solver thread's sudoku engines and scratch memory.
 pub(crate) struct SudokuEngine {
     question: Question,
+    nine: NineByNine,
+    /// For box sizes 2 to 5; built when the first such board comes.
+    exact_covers: [Option<ExactCover>; 4],
+    givens: Slice<Board>,
+    pencil_marks: Slice<Candidates>,
+    /// Where each puzzle of the call went.
+    forms: Vec<Form>,
+    text: Vec<u8>,
+}
+
+/// The engines for 9x9.
+struct NineByNine {
     /// For up to [`ALONE_MAX`] boards in a call.
     bitmask: Bitmask,
     /// For more.
     lanes: LaneEngine,
-    /// For box sizes 2 to 5; built when the first such board comes.
-    exact_covers: [Option<ExactCover>; 4],
-    boards: Vec<Board>,
+}
+
+/// How a puzzle is written.
+#[derive(Clone, Copy)]
+enum Form {
+    Givens,
+    PencilMarks,
+    /// Another size, or not in canonical form.
+    Other,
+}
+
+/// All 9x9 boards of a call that are of one form, and what is found of them.
+struct Slice<B> {
+    boards: Vec<B>,
     verdicts: Vec<Verdict>,
     /// Solutions with the index of their board, where an answer shows several.
     witnesses: Vec<(usize, [u8; CELLS])>,
     /// The witnesses in order: by board, then as texts are sorted.
     order: Vec<u32>,
-    /// Which puzzles of the call went into `boards`.
-    is_board: Vec<bool>,
-    text: Vec<u8>,
+    /// Of these two, how many are told.
+    told: (usize, usize),
+}
+
+impl<B: AnyBoard> Slice<B> {
+    const fn new() -> Self {
+        Self {
+            boards: Vec::new(),
+            verdicts: Vec::new(),
+            witnesses: Vec::new(),
+            order: Vec::new(),
+            told: (0, 0),
+        }
+    }
+
+    /// Solves all boards: a verdict for each, and witnesses in order if the question shows several.
+    fn solve(&mut self, question: Question, engines: &mut NineByNine, budget: &Budget<'_>) {
+        let (boards, limit, verdicts) = (&self.boards, question.limit(), &mut self.verdicts);
+        verdicts.clear();
+        self.witnesses.clear();
+        if question.shown() > 1 {
+            let mut witness = |board, cells: &[u8; CELLS]| self.witnesses.push((board, *cells));
+            engines.lanes.solve_each(boards, limit, budget, verdicts, &mut witness);
+        } else if boards.len() <= ALONE_MAX {
+            engines.bitmask.solve_many(boards, limit, budget, verdicts);
+        } else {
+            engines.lanes.solve_many(boards, limit, budget, verdicts);
+        }
+        assert_eq!(verdicts.len(), boards.len(), "one verdict per board");
+        self.order.clear();
+        self.order.extend(0..self.witnesses.len() as u32);
+        self.order.sort_unstable_by_key(|&index| &self.witnesses[index as usize]);
+        self.told = (0, 0);
+    }
+
+    /// Pushes the outcome of the next board.
+    fn tell(&mut self, question: Question, text: &mut Vec<u8>, outcomes: &mut Outcomes) {
+        let (board, witness) = self.told;
+        let Verdict { solutions, end, solution } = &self.verdicts[board];
+        if question.shown() > 1 {
+            let end_of_own = witness + *solutions as usize;
+            let own = self.order[witness..end_of_own].iter();
+            let cells = own.map(|&index| &self.witnesses[index as usize].1[..]);
+            push(question, *solutions, *end, cells, text, outcomes);
+            self.told = (board + 1, end_of_own);
+        } else {
+            let found = (*solutions > 0).then_some(&solution[..]);
+            push(question, *solutions, *end, found.into_iter(), text, outcomes);
+            self.told = (board + 1, witness);
+        }
+    }
 }
 
 impl SudokuEngine {
     pub(crate) fn new(question: Question) -> Self {
         Self {
             question,
-            bitmask: Bitmask::new(),
-            lanes: LaneEngine::new(),
+            nine: NineByNine { bitmask: Bitmask::new(), lanes: LaneEngine::new() },
             exact_covers: [const { None }; 4],
-            boards: Vec::new(),
-            verdicts: Vec::new(),
-            witnesses: Vec::new(),
-            order: Vec::new(),
-            is_board: Vec::new(),
+            givens: Slice::new(),
+            pencil_marks: Slice::new(),
+            forms: Vec::new(),
             text: Vec::new(),
         }
     }
@@ -121,59 +193,36 @@ impl SudokuEngine {
     }
 
     fn solve_slice(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
-        self.boards.clear();
-        self.is_board.clear();
+        self.forms.clear();
+        self.givens.boards.clear();
+        self.pencil_marks.boards.clear();
         for puzzle in puzzles {
-            let board = Board::from_line(puzzle);
-            self.is_board.push(board.is_some());
-            self.boards.extend(board);
+            self.forms.push(if let Some(board) = Board::from_line(puzzle) {
+                self.givens.boards.push(board);
+                Form::Givens
+            } else if let Some(candidates) = Candidates::from_line(puzzle) {
+                self.pencil_marks.boards.push(candidates);
+                Form::PencilMarks
+            } else {
+                Form::Other
+            });
         }
-        self.solve_boards(budget);
-
-        let verdicts = std::mem::take(&mut self.verdicts);
-        let (witnesses, order) = (std::mem::take(&mut self.witnesses), std::mem::take(&mut self.order));
-        let (mut next, mut rest) = (verdicts.iter(), &order[..]);
+        self.givens.solve(self.question, &mut self.nine, budget);
+        self.pencil_marks.solve(self.question, &mut self.nine, budget);
         for (index, puzzle) in puzzles.iter().enumerate() {
-            if !self.is_board[index] {
-                self.solve_other(puzzle, budget, outcomes);
-            } else if let Some(Verdict { solutions, end, solution }) = next.next() {
-                if self.question.shown() > 1 {
-                    let own;
-                    (own, rest) = rest.split_at(*solutions as usize);
-                    let cells = own.iter().map(|&index| &witnesses[index as usize].1[..]);
-                    self.push(*solutions, *end, cells, outcomes);
-                } else {
-                    let found = (*solutions > 0).then_some(&solution[..]);
-                    self.push(*solutions, *end, found.into_iter(), outcomes);
-                }
+            match self.forms[index] {
+                Form::Givens => self.givens.tell(self.question, &mut self.text, outcomes),
+                Form::PencilMarks => self.pencil_marks.tell(self.question, &mut self.text, outcomes),
+                Form::Other => self.solve_other(puzzle, budget, outcomes),
             }
         }
-        (self.verdicts, self.witnesses, self.order) = (verdicts, witnesses, order);
     }
 
-    /// Solves all of `boards`: a verdict for each, and witnesses in order if the question shows several.
-    fn solve_boards(&mut self, budget: &Budget<'_>) {
-        let (boards, limit, verdicts) = (&self.boards, self.question.limit(), &mut self.verdicts);
-        verdicts.clear();
-        self.witnesses.clear();
-        if self.question.shown() > 1 {
-            let mut witness = |board, cells: &[u8; CELLS]| self.witnesses.push((board, *cells));
-            self.lanes.solve_each(boards, limit, budget, verdicts, &mut witness);
-        } else if boards.len() <= ALONE_MAX {
-            self.bitmask.solve_many(boards, limit, budget, verdicts);
-        } else {
-            self.lanes.solve_many(boards, limit, budget, verdicts);
-        }
-        assert_eq!(verdicts.len(), boards.len(), "one verdict per board");
-        self.order.clear();
-        self.order.extend(0..self.witnesses.len() as u32);
-        self.order.sort_unstable_by_key(|&index| &self.witnesses[index as usize]);
-    }
-
-    /// Judges a puzzle that is not a 9x9 line.
+    /// Judges a puzzle of another size, or none.
     fn solve_other(&mut self, puzzle: &[u8], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         let grid = match read(puzzle) {
-            Ok(grid) => grid,
+            Ok(Puzzle::Givens(grid)) => grid,
+            Ok(Puzzle::PencilMarks(_)) => unreachable!("a line of them was taken before"),
             Err(reason) => return outcomes.push(OutcomeKind::Invalid, &reason),
         };
         let box_size = grid.box_size();
@@ -187,38 +236,40 @@ impl SudokuEngine {
         };
         let (solutions, end) = engine.solve_each(grid.cells(), self.question.limit(), budget, &mut witness);
         witnesses.sort_unstable();
-        self.push(solutions, end, witnesses.iter().map(Vec::as_slice), outcomes);
+        let witnesses = witnesses.iter().map(Vec::as_slice);
+        push(self.question, solutions, end, witnesses, &mut self.text, outcomes);
     }
+}
 
-    /// Pushes one outcome; `witnesses` are at least as many of the solutions as the question shows, sorted.
-    fn push<'a>(
-        &mut self,
-        solutions: u64,
-        end: End,
-        witnesses: impl Iterator<Item = &'a [u8]>,
-        outcomes: &mut Outcomes,
-    ) {
-        let (question, text) = (self.question, &mut self.text);
-        text.clear();
-        let kind = question.outcome_kind(solutions, end);
-        match question {
-            _ if kind == OutcomeKind::Cancelled => {}
-            Question::Count { limit } => {
-                write!(text, "{}", solutions.min(limit)).expect("a Vec takes any text");
-                text.extend((solutions > limit).then_some(MORE));
+/// Pushes one outcome; `witnesses` are at least as many of the solutions as the question shows, sorted.
+/// `text` is scratch memory.
+fn push<'a>(
+    question: Question,
+    solutions: u64,
+    end: End,
+    witnesses: impl Iterator<Item = &'a [u8]>,
+    text: &mut Vec<u8>,
+    outcomes: &mut Outcomes,
+) {
+    text.clear();
+    let kind = question.outcome_kind(solutions, end);
+    match question {
+        _ if kind == OutcomeKind::Cancelled => {}
+        Question::Count { limit } => {
+            write!(text, "{}", solutions.min(limit)).expect("a Vec takes any text");
+            text.extend((solutions > limit).then_some(MORE));
+        }
+        _ => {
+            for (index, cells) in witnesses.take(question.shown() as usize).enumerate() {
+                text.extend((index > 0).then_some(b' '));
+                board::write_cells(cells, text);
             }
-            _ => {
-                for (index, cells) in witnesses.take(question.shown() as usize).enumerate() {
-                    text.extend((index > 0).then_some(b' '));
-                    board::write_cells(cells, text);
-                }
-                if matches!(question, Question::All { limit } if solutions > limit) {
-                    text.extend([b' ', MORE]);
-                }
+            if matches!(question, Question::All { limit } if solutions > limit) {
+                text.extend([b' ', MORE]);
             }
         }
-        outcomes.push(kind, text);
     }
+    outcomes.push(kind, text);
 }
 
 impl Engine for SudokuEngine {
@@ -229,13 +280,17 @@ impl Engine for SudokuEngine {
     }
 }
 
-/// Reads canonical text of any size, or gives the reason why it is none.
-fn read(puzzle: &[u8]) -> Result<Grid, Vec<u8>> {
+/// Reads canonical text of any form, or gives the reason why it is none.
+fn read(puzzle: &[u8]) -> Result<Puzzle, Vec<u8>> {
     if let Some(reason) = rejection(puzzle) {
         return Err(reason.to_vec());
     }
-    let grid = Grid::parse(puzzle).map_err(|error| error.to_string().into_bytes())?;
-    if grid.cells().len() == puzzle.len() { Ok(grid) } else { Err(b"not in canonical form".to_vec()) }
+    let read = Puzzle::parse(puzzle).map_err(|error| error.to_string().into_bytes())?;
+    let characters = match &read {
+        Puzzle::Givens(grid) => grid.cells().len(),
+        Puzzle::PencilMarks(_) => MARKS,
+    };
+    if characters == puzzle.len() { Ok(read) } else { Err(b"not in canonical form".to_vec()) }
 }
 
 /// See [`Task::verify`](crate::Task::verify).
@@ -282,15 +337,16 @@ fn all_solve(puzzle: &[u8], answers: &[u8]) -> Option<u64> {
 
 /// Whether `answer` is the canonical text of a solution of `puzzle`.
 fn solves(puzzle: &[u8], answer: &[u8]) -> bool {
-    if puzzle.len() != answer.len() {
-        return false;
-    }
-    if let (Ok(puzzle), Ok(answer)) = (puzzle.try_into(), answer.try_into()) {
-        return is_solution_line(puzzle, answer);
+    if let Ok(nine) = answer.try_into() {
+        return match (puzzle.try_into(), puzzle.try_into()) {
+            (Ok(givens), _) => is_solution_line(givens, nine),
+            (_, Ok(marks)) => Candidates::from_line(puzzle).is_some() && is_solution_of_marks(marks, nine),
+            _ => false,
+        };
     }
     let is_canonical = !answer.iter().any(u8::is_ascii_lowercase);
     match (read(puzzle), read(answer)) {
-        (Ok(puzzle), Ok(answer)) if puzzle.cells().len() != CELLS => {
+        (Ok(Puzzle::Givens(puzzle)), Ok(Puzzle::Givens(answer))) => {
             is_canonical && is_solution(puzzle.cells(), answer.cells(), puzzle.box_size())
         }
         _ => false,

@@ -3,7 +3,7 @@
 //! | part | duty |
 //! |---|---|
 //! | [`Board`], [`Grid`] | text to cells and back, with exact places for faults |
-//! | [`Candidates`] | a 9x9 board as pencil marks |
+//! | [`Candidates`] | a 9x9 board as pencil marks, and their text |
 //! | [`LaneEngine`] | the engine for slices of 9x9 boards, many at once |
 //! | [`Bitmask`] | the engine for one 9x9 board |
 //! | [`ExactCover`] | the general engine for every size, and the oracle the others are tested against |
@@ -16,7 +16,8 @@
 //! are public for benches and tests; workers go through [`Task`](crate::Task).
 //!
 //! Alphabet: `1`-`9`, then `A` = 10, `B` = 11 and so on up to `G` (16x16) or `P` (25x25), small letters too; blanks
-//! are `0`, `.`, `_`, `*`. Canonical text has capital letters and `.`.
+//! are `0`, `.`, `_`, `*`. Canonical text has capital letters and `.`. Pencil marks are nine characters a cell, each the
+//! digit of its place or a blank.
 
 mod bitmask;
 mod board;

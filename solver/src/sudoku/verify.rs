@@ -28,6 +28,13 @@ pub(crate) fn is_solution_line(puzzle: &[u8; 81], solution: &[u8; 81]) -> bool {
     (bad == 0) & units_full::<3, 9>(&bits)
 }
 
+/// The same for a puzzle of pencil marks: each digit of the answer is marked in its cell.
+pub(crate) fn is_solution_of_marks(marks: &[u8; 729], solution: &[u8; 81]) -> bool {
+    let is_marked =
+        |(cell, &digit): (&[u8; 9], &u8)| cell.get(usize::from(digit.wrapping_sub(b'1'))) == Some(&digit);
+    marks.as_chunks().0.iter().zip(solution).all(is_marked) && is_solution_line(&[b'.'; 81], solution)
+}
+
 fn check<const BOX: usize, const SIDE: usize>(puzzle: &[u8], solution: &[u8]) -> bool {
     if puzzle.len() != SIDE * SIDE || solution.len() != SIDE * SIDE {
         return false;
