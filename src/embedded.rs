@@ -37,8 +37,8 @@ struct State {
 
 impl Embedded {
     /// Starts the threads.
-    pub(crate) fn start(threads: usize) -> std::io::Result<Self> {
-        let pool = Pool::start(threads, "embedded")?;
+    pub(crate) fn start(config: &puzzled_worker::Config) -> std::io::Result<Self> {
+        let pool = Pool::start(config.thread_count(), "embedded", config.time_limit())?;
         let permits = Semaphore::new(pool.threads() * 2);
         let (stop, state, changed) = (Arc::default(), Mutex::default(), Notify::new());
         Ok(Self { inner: Arc::new(Inner { pool, permits, stop, state, changed }) })

@@ -65,12 +65,14 @@ failures! {
     prometheus::Error => Internal,
 }
 
-impl From<puzzled_worker::StartError> for Failure {
-    fn from(error: puzzled_worker::StartError) -> Self {
+impl From<puzzled_worker::WorkerError> for Failure {
+    fn from(error: puzzled_worker::WorkerError) -> Self {
         match error {
-            puzzled_worker::StartError::Config(error) => error.into(),
-            puzzled_worker::StartError::Queue(error) => error.into(),
-            error @ puzzled_worker::StartError::Threads(_) => Self::new(Exit::Internal, error.to_string()),
+            puzzled_worker::WorkerError::Config(error) => error.into(),
+            puzzled_worker::WorkerError::Queue(error) => error.into(),
+            error @ (puzzled_worker::WorkerError::Threads(_) | puzzled_worker::WorkerError::WornOut(_)) => {
+                Self::new(Exit::Internal, error.to_string())
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ mod deploy;
 mod faults;
 mod generate;
 mod layering;
+mod limits;
 mod ops;
 mod poison;
 mod servers;

@@ -42,7 +42,7 @@ fuzz_target!(|input: ([u8; CELLS], bool, [[u8; 9]; 3])| {
     assert_eq!(morph.to_string().parse(), Ok(morph));
     let image = morph.apply(&board);
     let mut canonicalizer = Canonicalizer::default();
-    let budget = Budget { nodes: 1_000_000, cancel: None };
+    let budget = Budget { nodes: 1_000_000, ..Budget::unlimited() };
     match (canonicalizer.canonical(&board, &budget), canonicalizer.canonical(&image, &budget)) {
         (Ok(found), Ok(of_image)) => {
             assert_eq!((found.form, found.automorphisms), (of_image.form, of_image.automorphisms));

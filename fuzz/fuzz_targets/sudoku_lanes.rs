@@ -19,11 +19,11 @@ fuzz_target!(|data: &[u8]| {
         })
         .collect();
     let mut expected = Vec::new();
-    ExactCover::new(3).solve_many(&boards, 3, &Budget { nodes: 10_000, cancel: None }, &mut expected);
+    ExactCover::new(3).solve_many(&boards, 3, &Budget { nodes: 10_000, ..Budget::unlimited() }, &mut expected);
     for width in Width::available() {
         let mut found = Vec::new();
         let mut engine = LaneEngine::with_width(width).expect("an available width");
-        engine.solve_many(&boards, 3, &Budget { nodes: 10_000, cancel: None }, &mut found);
+        engine.solve_many(&boards, 3, &Budget { nodes: 10_000, ..Budget::unlimited() }, &mut found);
         for ((board, found), expected) in boards.iter().zip(&found).zip(&expected) {
             assert_eq!(found.solutions > 0, is_solution(board.cells(), &found.solution, 3));
             if (found.end, expected.end) == (End::Complete, End::Complete) {

@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
     ENGINES.with_borrow_mut(|engines| {
         for (task, engine) in engines {
             let mut outcomes = Outcomes::new();
-            engine.solve(&[data], &Budget { nodes: 100, cancel: None }, &mut outcomes);
+            engine.solve(&[data], &Budget { nodes: 100, ..Budget::unlimited() }, &mut outcomes);
             assert_eq!(outcomes.len(), 1);
             assert!(task.verify(data, outcomes.get(0)), "{task}");
         }

@@ -72,6 +72,11 @@ const RESULT_CONFLICTS: Metric = metric(
     &[],
 );
 const PANICS: Metric = metric("puzzled_panics_total", "Jobs whose solver panicked.", &[]);
+const STUCK_THREADS: Metric = metric(
+    "puzzled_stuck_threads",
+    "Solver threads that did not come back from a job out of time, and were replaced.",
+    &[],
+);
 
 // Redis, any role.
 const REDIS_ERRORS: Metric = metric(
@@ -173,6 +178,8 @@ pub struct WorkerMetrics {
     pub result_conflicts: IntCounter,
     /// Jobs whose solver panicked.
     pub panics: IntCounter,
+    /// Solver threads left behind.
+    pub stuck_threads: IntGauge,
 }
 
 /// A worker's metrics of one kind.
@@ -236,6 +243,7 @@ impl WorkerMetrics {
             dead_letters: counter(registry, &DEAD_LETTERS)?,
             result_conflicts: counter(registry, &RESULT_CONFLICTS)?,
             panics: counter(registry, &PANICS)?,
+            stuck_threads: gauge(registry, &STUCK_THREADS)?,
         })
     }
 }

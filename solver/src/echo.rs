@@ -41,7 +41,7 @@ impl Engine for Echo {
     fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for puzzle in puzzles {
             if budget.cancelled() {
-                outcomes.push(OutcomeKind::Cancelled, b"");
+                outcomes.push(budget.unfinished(), b"");
             } else if let Some(reason) = rejection(puzzle) {
                 outcomes.push(OutcomeKind::Invalid, reason);
             } else if has_control(puzzle) {
@@ -116,7 +116,8 @@ fn verify(_: &Values, puzzle: &[u8], outcome: OutcomeRef<'_>) -> bool {
         OutcomeKind::Solved => puzzle == outcome.text,
         OutcomeKind::Invalid => rejection(puzzle).is_some() || has_control(puzzle),
         OutcomeKind::Cancelled | OutcomeKind::Failed => true,
-        OutcomeKind::NoSolution | OutcomeKind::Multiple | OutcomeKind::TimedOut => false,
+        OutcomeKind::TimedOut => outcome.text.is_empty(),
+        OutcomeKind::NoSolution | OutcomeKind::Multiple => false,
     }
 }
 

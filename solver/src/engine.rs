@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::outcome::Outcomes;
+use crate::outcome::{OutcomeKind, Outcomes};
 
 /// Solves puzzles of one task. One per solver thread and task; it owns all its scratch memory and keeps it between
 /// calls, so that a warm engine allocates nothing per puzzle (large sudoku boards and invalid lines excepted).
@@ -14,7 +14,8 @@ pub trait Engine: Send {
     /// nothing is trusted: any other text becomes `Invalid`. Text that begins with `!` was judged by the producer
     /// already and becomes `Invalid` with the rest as its reason.
     ///
-    /// Once the budget's cancel flag is seen, every puzzle not finished becomes `Cancelled`.
+    /// Once a flag of the budget is seen, every puzzle not finished becomes `Cancelled` or, where time is up, `TimedOut`
+    /// with the best found so far, if the task has such.
     ///
     /// # Panics
     ///
@@ -33,17 +34,28 @@ pub struct Budget<'a> {
     pub nodes: u64,
     /// Looked at between puzzles and between nodes. Set it from any thread; it is never cleared here.
     pub cancel: Option<&'a AtomicBool>,
+    /// The same for time: a watchdog sets it when the call has taken as long as it may.
+    pub expired: Option<&'a AtomicBool>,
 }
 
 impl Budget<'_> {
     /// No limit and no cancel flag.
     pub const fn unlimited() -> Budget<'static> {
-        Budget { nodes: 0, cancel: None }
+        Budget { nodes: 0, cancel: None, expired: None }
     }
 
-    /// Whether the cancel flag is set. The flag orders no other memory, so the weakest load will do.
+    /// Whether to stop at once: a flag is set. The flags order no other memory, so the weakest load will do.
     pub fn cancelled(&self) -> bool {
-        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) || self.is_expired()
+    }
+
+    fn is_expired(&self) -> bool {
+        self.expired.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// What becomes of a puzzle that was not finished when a flag was seen.
+    pub(crate) fn unfinished(&self) -> OutcomeKind {
+        if self.is_expired() { OutcomeKind::TimedOut } else { OutcomeKind::Cancelled }
     }
 
     /// The node limit as a number to compare with: unlimited is the largest.

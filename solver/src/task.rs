@@ -1,10 +1,12 @@
 //! A task: which operation of which kind, with which options; and its text form.
 //!
 //! The text form is on the wire and in keys, so it is canonical: [`Task`]'s `Display` always names every option, also
-//! those at their default, and a later change of a default does not change what a stored batch means.
+//! those at their default, and a later change of a default does not change what a stored batch means. Only `time_ms`, which
+//! every task takes and which decides nothing about an answer, is left out where it is not set.
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::engine::Engine;
 use crate::kind::Kind;
@@ -105,7 +107,17 @@ pub struct Task {
     /// Index into the door's operations.
     operation: usize,
     values: Values,
+    /// In ms; 0 is not set.
+    time_ms: u64,
 }
+
+/// What every task takes besides its own options: how long one job may take.
+const TIME: OptionSpec = OptionSpec {
+    name: "time_ms",
+    about: "ms a job may take before it ends as timed_out",
+    default: 0,
+    domain: Domain::Number(1, 86_400_000),
+};
 
 /// One line of the table of tasks, for help texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -183,6 +195,11 @@ impl Task {
     /// The task's kind.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// How long one job may take; `None` leaves it to the worker.
+    pub fn time_limit(&self) -> Option<Duration> {
+        (self.time_ms > 0).then(|| Duration::from_millis(self.time_ms))
     }
 
     /// The name without options, `sudoku.count`: few and fixed, so fit for a metrics label.
@@ -267,7 +284,7 @@ impl Task {
         for (value, spec) in values.iter_mut().zip(kind.door().operations[operation].options) {
             *value = spec.default;
         }
-        Self { kind, operation, values }
+        Self { kind, operation, values, time_ms: 0 }
     }
 
     fn operation(&self) -> &'static Operation {
@@ -278,7 +295,9 @@ impl Task {
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name())?;
-        for (i, (spec, value)) in self.operation().options.iter().zip(self.values).enumerate() {
+        let time = (self.time_ms > 0).then_some((&TIME, self.time_ms));
+        let options = self.operation().options.iter().zip(self.values).chain(time);
+        for (i, (spec, value)) in options.enumerate() {
             write!(f, "{}{}={}", if i == 0 { ':' } else { ',' }, spec.name, spec.domain.text(value))?;
         }
         Ok(())
@@ -295,7 +314,7 @@ impl FromStr for Task {
             None => (text, None),
         };
         let mut task = Self::named(name).ok_or_else(|| TaskError::UnknownTask { name: name.to_owned() })?;
-        let mut seen = [false; OPTIONS_MAX];
+        let mut seen = [false; OPTIONS_MAX + 1];
         for option in options.into_iter().flat_map(|options| options.split(',')) {
             task.set(name, option, &mut seen)?;
         }
@@ -318,17 +337,20 @@ impl Task {
     }
 
     /// Takes one `option=value`.
-    fn set(&mut self, task: &str, text: &str, seen: &mut [bool; OPTIONS_MAX]) -> Result<(), TaskError> {
+    fn set(&mut self, task: &str, text: &str, seen: &mut [bool; OPTIONS_MAX + 1]) -> Result<(), TaskError> {
         let (option, value) = text.split_once('=').unwrap_or((text, ""));
         let specs = self.operation().options;
-        let Some(index) = specs.iter().position(|spec| spec.name == option) else {
+        let Some(index) = specs.iter().chain([&TIME]).position(|spec| spec.name == option) else {
             return Err(TaskError::UnknownOption { task: task.to_owned(), option: option.to_owned() });
         };
         if std::mem::replace(&mut seen[index], true) {
             return Err(TaskError::RepeatedOption { task: task.to_owned(), option: option.to_owned() });
         }
-        let domain = &specs[index].domain;
-        self.values[index] = domain.read(value).ok_or_else(|| TaskError::BadValue {
+        let (domain, place) = match specs.get(index) {
+            Some(spec) => (&spec.domain, &mut self.values[index]),
+            None => (&TIME.domain, &mut self.time_ms),
+        };
+        *place = domain.read(value).ok_or_else(|| TaskError::BadValue {
             task: task.to_owned(),
             option: option.to_owned(),
             value: value.to_owned(),
@@ -365,6 +387,10 @@ mod tests {
         check("sudoku.count:limit=7", Ok("sudoku.count:limit=7"));
         check("slide.solve", Ok("slide.solve"));
         check("echo", Ok("echo"));
+        check("echo:time_ms=5", Ok("echo:time_ms=5"));
+        check("sudoku.count:time_ms=900,limit=7", Ok("sudoku.count:limit=7,time_ms=900"));
+        check("echo:time_ms=5,time_ms=5", Err("echo has its option \"time_ms\" twice"));
+        check("echo:time_ms=0", Err("echo: time_ms must be a whole number from 1 to 86400000, not \"0\""));
         let unknown = "sudoku".parse::<Task>().unwrap_err().to_string();
         assert!(unknown.starts_with("there is no task \"sudoku\"; there are sudoku.solve, "), "{unknown}");
         check("sudoku.solve:limit=2", Err("sudoku.solve has no option \"limit\""));

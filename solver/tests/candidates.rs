@@ -200,7 +200,7 @@ fn givens_and_their_candidates_count_alike() {
     let boards: Vec<_> =
         MAGICTOUR.lines().step_by(7).map(|line| Board::parse(line.as_bytes()).expect("a board")).collect();
     let candidates: Vec<_> = boards.iter().map(Candidates::from).collect();
-    let budget = Budget { nodes: 20, cancel: None };
+    let budget = Budget { nodes: 20, ..Budget::unlimited() };
     for width in Width::available() {
         let new = || LaneEngine::with_width(width).expect("an available width");
         let [mut one, mut other] = [Vec::new(), Vec::new()];

@@ -30,7 +30,7 @@ fn text(board: &Board) -> String {
 
 fn canonical(board: &Board) -> Canonical {
     // Far more than any of these boards needs, and still soon over.
-    let budget = Budget { nodes: 100_000, cancel: None };
+    let budget = Budget { nodes: 100_000, ..Budget::unlimited() };
     let found = Canonicalizer::default().canonical(board, &budget).expect("no clash, and no trap");
     assert_eq!(found.morph.apply(board), found.form, "{}", text(board));
     found
@@ -190,7 +190,7 @@ fn budgets() {
     let puzzle = board(MAGICTOUR.lines().next().expect("a puzzle"));
     let mut canonicalizer = Canonicalizer::default();
     let cancel = std::sync::atomic::AtomicBool::new(true);
-    let mut with = |nodes, cancel| canonicalizer.canonical(&puzzle, &Budget { nodes, cancel });
+    let mut with = |nodes, cancel| canonicalizer.canonical(&puzzle, &Budget { nodes, cancel, expired: None });
     assert_eq!(with(0, Some(&cancel)), Err(NoForm::Cancelled));
     assert_eq!(with(3, None), Err(NoForm::OutOfNodes));
     // A search cut short leaves nothing behind for the next.
@@ -233,10 +233,10 @@ fn answers() {
     for task in [plain, with_morph] {
         let outcome = |puzzle: &str, budget: &Budget<'_>| outcome(&task, puzzle.as_bytes(), budget);
         assert_eq!(
-            outcome(PUZZLE, &Budget { nodes: 5, cancel: None }),
+            outcome(PUZZLE, &Budget { nodes: 5, ..Budget::unlimited() }),
             (OutcomeKind::TimedOut, String::new())
         );
-        let cancelled = Budget { nodes: 0, cancel: Some(&flag) };
+        let cancelled = Budget { cancel: Some(&flag), ..Budget::unlimited() };
         assert_eq!(outcome(PUZZLE, &cancelled), (OutcomeKind::Cancelled, String::new()));
         assert_eq!(outcome(&format!("5.5{}", ".".repeat(78)), &unlimited), invalid("a second 5 in row 1"));
         assert_eq!(outcome("!column 9: why", &unlimited), invalid("column 9: why"));

@@ -227,7 +227,7 @@ fn two_equal_givens_that_see_each_other_are_no_solution() {
 fn the_empty_board_stops_at_its_limit() {
     let empty = ".".repeat(CELLS);
     for limit in [1, 2, 1000] {
-        let budget = Budget { nodes: 100 * limit + 10_000, cancel: None };
+        let budget = Budget { nodes: 100 * limit + 10_000, ..Budget::unlimited() };
         for (engine, verdicts) in by_every_engine(&[board(&empty)], limit, &budget) {
             assert_eq!((verdicts[0].solutions, verdicts[0].end), (limit, End::Complete), "{engine}");
             assert!(is_solution(&[0; CELLS], &verdicts[0].solution, 3), "{engine}");

@@ -387,9 +387,9 @@ fn only_9x9_boards_are_taken() {
 #[test]
 fn budget_and_flag_are_honoured() {
     let hard = HARDEST.iter().find(|row| row.0.contains("dynamic-forcing-chains ")).expect("in the table").1;
-    let few = Budget { nodes: 100, cancel: None };
+    let few = Budget { nodes: 100, ..Budget::unlimited() };
     let cancelled = AtomicBool::new(true);
-    let cancel = Budget { nodes: 0, cancel: Some(&cancelled) };
+    let cancel = Budget { cancel: Some(&cancelled), ..Budget::unlimited() };
     for name in ["sudoku.rate", "sudoku.explain"] {
         let found = outcomes(&task(name), &[hard.as_bytes()], &few);
         assert_eq!(found[0].0, OutcomeKind::TimedOut, "{found:?}");

@@ -181,13 +181,13 @@ fn widths_keep_to_the_budget() {
     for width in Width::available() {
         let mut engine = lane_engine(width);
         let mut verdicts = Vec::new();
-        engine.solve_many(&hard, 2, &Budget { nodes: 0, cancel: Some(&cancel) }, &mut verdicts);
+        engine.solve_many(&hard, 2, &Budget { cancel: Some(&cancel), ..Budget::unlimited() }, &mut verdicts);
         assert!(verdicts.iter().all(|verdict| (verdict.solutions, verdict.end) == (0, End::Cancelled)));
 
         // Some puzzles need more than three branches, some do not; what is found counts either way. Each needs as
         // many at any width and among any neighbours, since a puzzle with one solution is searched to its end.
         verdicts.clear();
-        let budget = Budget { nodes: 3, cancel: None };
+        let budget = Budget { nodes: 3, ..Budget::unlimited() };
         engine.solve_many(&hard, 2, &budget, &mut verdicts);
         let complete = verdicts.iter().filter(|verdict| verdict.end == End::Complete).count();
         assert!(complete > 0 && complete < hard.len(), "{width:?}: {complete}");
@@ -210,7 +210,7 @@ fn cancelling_midway_keeps_what_was_found() {
         lane_engine(width).solve_each(
             &[empty; 3],
             u64::MAX,
-            &Budget { nodes: 0, cancel: Some(&cancel) },
+            &Budget { cancel: Some(&cancel), ..Budget::unlimited() },
             &mut verdicts,
             &mut |_, _| {
                 seen += 1;
@@ -372,7 +372,7 @@ fn a_mixed_slice_keeps_its_order() {
 #[test]
 fn budgets_give_the_best_so_far() {
     let empty = [b'.'; CELLS];
-    let two_nodes = Budget { nodes: 2, cancel: None };
+    let two_nodes = Budget { nodes: 2, ..Budget::unlimited() };
     let found = |text: &str, budget: &Budget<'_>| {
         let task = task(text);
         outcome(&task, &mut *task.engine(), &empty, budget)
@@ -381,15 +381,15 @@ fn budgets_give_the_best_so_far() {
     assert_eq!(found("sudoku.count", &two_nodes), (OutcomeKind::TimedOut, "0".to_owned()));
     assert_eq!(found("sudoku.check", &two_nodes), (OutcomeKind::TimedOut, String::new()));
     let all = task("sudoku.all:limit=1000");
-    let budget = Budget { nodes: 100, cancel: None };
+    let budget = Budget { nodes: 100, ..Budget::unlimited() };
     let (kind, text) = outcome(&all, &mut *all.engine(), &[b'.'; 16], &budget);
     assert_eq!(kind, OutcomeKind::TimedOut);
     assert!(text.split(' ').count() > 1);
-    let (kind, text) = found("sudoku.count:limit=1000000", &Budget { nodes: 1000, cancel: None });
+    let (kind, text) = found("sudoku.count:limit=1000000", &Budget { nodes: 1000, ..Budget::unlimited() });
     assert_eq!(kind, OutcomeKind::TimedOut);
     assert!(text.parse::<u64>().is_ok_and(|count| count > 1));
     let flag = std::sync::atomic::AtomicBool::new(true);
-    let cancelled = Budget { nodes: 0, cancel: Some(&flag) };
+    let cancelled = Budget { cancel: Some(&flag), ..Budget::unlimited() };
     assert_eq!(found("sudoku.solve", &cancelled), (OutcomeKind::Cancelled, String::new()));
     let task = task("sudoku.solve");
     let large = outcome(&task, &mut *task.engine(), &[b'.'; 256], &cancelled);
@@ -579,7 +579,7 @@ proptest! {
     fn any_text_has_one_outcome_that_verifies(text in "[0-9._*a-p!\n ]{0,100}|[.0-4]{16}|[.1-9]{81}") {
         for name in ["solve", "check", "first", "all:limit=2", "count:limit=3"] {
             let task = task(&format!("sudoku.{name}"));
-            let budget = Budget { nodes: 1000, cancel: None };
+            let budget = Budget { nodes: 1000, ..Budget::unlimited() };
             outcome(&task, &mut *task.engine(), text.as_bytes(), &budget);
         }
     }

@@ -98,7 +98,7 @@ fn tasks() -> String {
             text += &format!("    {setting:<16} {} ({})\n", option.about, option.values);
         }
     }
-    text
+    text + "Every task takes time_ms: ms a job may take before it ends as timed_out\n"
 }
 
 /// Takes SIGINT and SIGTERM over from the system.

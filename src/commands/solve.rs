@@ -119,7 +119,7 @@ pub(super) async fn submit_and_print(
         Some(queue) => job.run(queue, true, &shutdown).await,
         None => {
             settings.worker.validate()?;
-            let embedded = Embedded::start(settings.worker.thread_count())
+            let embedded = Embedded::start(&settings.worker)
                 .map_err(|e| Failure::new(Exit::Internal, format!("cannot start solver threads: {e}")))?;
             if !args.quiet {
                 let reason = if args.embedded { "--embedded" } else { "no Redis is configured" };

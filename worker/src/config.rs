@@ -1,5 +1,7 @@
 //! Settings of a worker, section `[worker]`.
 
+use std::time::Duration;
+
 use puzzled_solver::Kind;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,9 @@ pub struct Config {
     /// How many workers a job may take with it before it fails and becomes a dead letter. Default 3; the first death is
     /// that of a whole chunk, so 2 is the least that tells the guilty from its neighbours.
     pub attempts_max: u32,
+    /// How long a job may take, in s, unless its task says so itself (`time_ms`). Default 300; 0 = no limit. Past it the
+    /// job ends as timed_out, with the best found so far.
+    pub time_limit_s: u64,
     /// Pause between two sweeps (dead consumers, abandoned and expired batches), in s. Default 60; 0 = never.
     pub sweep_s: u64,
 }
@@ -35,6 +40,7 @@ impl Default for Config {
             listen: "127.0.0.1:0".to_owned(),
             claim_ms: 10,
             attempts_max: 3,
+            time_limit_s: 300,
             sweep_s: 60,
         }
     }
@@ -55,6 +61,11 @@ impl Config {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         }
+    }
+
+    /// Longest time of a job; zero is no limit.
+    pub fn time_limit(&self) -> Duration {
+        Duration::from_secs(self.time_limit_s)
     }
 
     /// Pieces of work that may be in hand at once.
@@ -96,6 +107,10 @@ impl Config {
         if !(2..=100).contains(&self.attempts_max) {
             let reason = "must be from 2 to 100".to_owned();
             return Err(ConfigError { key: "worker.attempts_max", reason });
+        }
+        if self.time_limit_s > 86_400 {
+            let reason = "must be at most 86400, a day; 0 is no limit".to_owned();
+            return Err(ConfigError { key: "worker.time_limit_s", reason });
         }
         if self.prefetch > 64 {
             return Err(ConfigError { key: "worker.prefetch", reason: "must be at most 64".to_owned() });

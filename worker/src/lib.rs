@@ -109,14 +109,15 @@ fn fresh_name() -> String {
 /// period ends. `ready` follows whether Redis can be reached.
 ///
 /// # Errors
-/// When it cannot start: a setting, no thread, or what Redis said. Once it runs, faults of Redis are waited out.
+/// When it cannot start: a setting, no thread, or what Redis said. Once it runs, faults of Redis are waited out, and it
+/// only ends by itself when all its cores are taken by threads that do not come back.
 pub async fn run(
     queue: Queue,
     config: &Config,
     metrics: WorkerMetrics,
     ready: watch::Sender<Readiness>,
     shutdown: Shutdown,
-) -> Result<(), StartError> {
+) -> Result<(), WorkerError> {
     config.validate()?;
     let kinds = config.parsed_kinds()?;
     let name = fresh_name();
@@ -124,7 +125,8 @@ pub async fn run(
     for shard in 0..queue.config().shards {
         consumers.push(Consumer::open(&queue, &name, shard, &kinds).await?);
     }
-    let pool = Pool::start(config.thread_count(), &name).map_err(StartError::Threads)?;
+    let pool =
+        Pool::start(config.thread_count(), &name, config.time_limit()).map_err(WorkerError::Threads)?;
     metrics.threads.set(pool.threads() as i64);
     tracing::info!(worker = %name, threads = pool.threads(), kinds = ?config.kinds, redis = queue.address(), "working");
 
@@ -156,7 +158,11 @@ pub async fn run(
     keeping.spawn(renewer::run(shared.clone()));
     keeping.spawn(upkeep::run(shared.clone(), ready, Duration::from_secs(config.sweep_s)));
 
-    shutdown.draining().cancelled().await;
+    let draining = shutdown.draining();
+    tokio::select! {
+        () = draining.cancelled() => {}
+        () = shared.pool.worn_out().cancelled() => shutdown.drain(),
+    }
     while let Some(ended) = claiming.join_next().await {
         report(ended);
     }
@@ -166,7 +172,10 @@ pub async fn run(
         report(ended);
     }
     hand_back(&shared).await;
-    Ok(())
+    match shared.pool.stuck() {
+        stuck if shared.pool.worn_out().is_cancelled() => Err(WorkerError::WornOut(stuck)),
+        _ => Ok(()),
+    }
 }
 
 /// Waits for the work in hand; when the drain must end, tells the solvers to stop and waits a last second.
@@ -205,9 +214,9 @@ async fn hand_back(shared: &Shared) {
     }
 }
 
-/// Why a worker did not start.
+/// Why a worker did not start, or ended by itself.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum WorkerError {
     /// A setting cannot work.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -217,4 +226,10 @@ pub enum StartError {
     /// The system gave no thread.
     #[error("cannot start solver threads: {0}; lower worker.threads or raise the process limit")]
     Threads(std::io::Error),
+    /// As many solver threads were left behind as there are cores for.
+    #[error(
+        "{0} solver threads are stuck and hold on to their cores, so this worker ends; start it again. \
+         Their jobs timed out; the log names them"
+    )]
+    WornOut(usize),
 }

@@ -1,4 +1,7 @@
-//! Solving one piece of work on the calling thread: engines, isolation of panics, verification. No I/O.
+//! Solving one piece of work on the calling thread: engines, isolation of panics, time limits, verification. No I/O.
+//!
+//! Chunks of one task are solved side by side. If that fails, for a panic or for lack of time, the jobs it left are
+//! solved one at a time, so that a bad one costs itself alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
@@ -7,6 +10,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use puzzled_queue::wire::{self, Encoding, PayloadReader};
 use puzzled_solver::{Budget, Engine, OutcomeKind, Outcomes, Task};
+
+use crate::pool::{Care, Watched};
 
 /// Engines kept warm by one thread; tasks differ in options, so their number is not bounded by itself.
 const ENGINES_MAX: usize = 16;
@@ -49,6 +54,24 @@ struct Group<'a> {
     lines: Vec<&'a [u8]>,
 }
 
+impl Group<'_> {
+    /// The number of each line's job, counted through all chunks.
+    fn jobs(&self, chunks: &[PoolChunk]) -> Vec<usize> {
+        let before = |place| chunks[..place].iter().map(|chunk| chunk.jobs as usize).sum::<usize>();
+        (self.places.iter())
+            .flat_map(|&(place, _)| (0..chunks[place].jobs as usize).map(move |offset| (place, offset)))
+            .map(|(place, offset)| before(place) + offset)
+            .collect()
+    }
+}
+
+/// What is made known of a piece of work besides its chunks.
+struct Terms<'a> {
+    stop: &'a AtomicBool,
+    care: &'a Care,
+    watched: &'a Watched<'a>,
+}
+
 /// One thread's engines and scratch memory.
 pub(crate) struct Bench {
     worker: String,
@@ -63,7 +86,14 @@ impl Bench {
     }
 
     /// Solves chunks side by side and returns one result each, in order.
-    pub(crate) fn solve(&mut self, chunks: &[PoolChunk], stop: &AtomicBool) -> Vec<PoolResult> {
+    pub(crate) fn solve(
+        &mut self,
+        chunks: &[PoolChunk],
+        stop: &AtomicBool,
+        care: &Care,
+        watched: &Watched<'_>,
+    ) -> Vec<PoolResult> {
+        let terms = Terms { stop, care, watched };
         let mut results: Vec<Option<PoolResult>> = vec![None; chunks.len()];
         let read: Vec<_> =
             chunks.iter().map(|chunk| PayloadReader::parse(&chunk.payload, chunk.jobs)).collect();
@@ -88,7 +118,7 @@ impl Bench {
             }
         }
         for group in &groups {
-            self.solve_group(group, chunks, stop, &mut results);
+            self.solve_group(group, chunks, &terms, &mut results);
         }
         results.into_iter().flatten().collect()
     }
@@ -97,20 +127,33 @@ impl Bench {
         &mut self,
         group: &Group<'_>,
         chunks: &[PoolChunk],
-        stop: &AtomicBool,
+        terms: &Terms<'_>,
         results: &mut [Option<PoolResult>],
     ) {
         let Group { task, places, lines } = group;
         let started = Instant::now();
-        let budget = Budget { nodes: 0, cancel: Some(stop) };
         let mut outcomes = std::mem::take(&mut self.outcomes);
         outcomes.clear();
         let mut panicked = Vec::new();
-        if self.attempt(task, lines, &budget, &mut outcomes).is_err() {
-            // Some job panicked: solve them one at a time, so that it costs itself alone.
-            outcomes.clear();
+        let mut side_by_side = Err(String::new());
+        let mut expired = false;
+        if !terms.care.alone {
+            (side_by_side, expired) = terms.watched.attempt(task, None, |expired| {
+                let budget =
+                    Budget { cancel: Some(terms.stop), expired: Some(expired), ..Budget::unlimited() };
+                self.attempt(task, lines, &budget, &mut outcomes)
+            });
+        }
+        // One job has had its time to itself already.
+        if side_by_side.is_err() || expired && lines.len() > 1 {
+            let jobs = group.jobs(chunks);
+            let tried = std::mem::take(&mut outcomes);
             for (i, line) in lines.iter().enumerate() {
-                if let Err(reason) = self.attempt(task, &[line], &budget, &mut outcomes) {
+                if side_by_side.is_ok() && tried.get(i).kind != OutcomeKind::TimedOut {
+                    outcomes.push(tried.get(i).kind, tried.get(i).text);
+                } else if terms.care.hung.contains(&jobs[i]) {
+                    outcomes.push(OutcomeKind::TimedOut, b"");
+                } else if let Err(reason) = self.alone(task, jobs[i], line, terms, &mut outcomes) {
                     outcomes.truncate(i);
                     outcomes.push(OutcomeKind::Failed, format!("the solver panicked: {reason}").as_bytes());
                     panicked.push(i);
@@ -157,6 +200,22 @@ impl Bench {
             start = end;
         }
         self.outcomes = outcomes;
+    }
+
+    /// Solves one job by itself.
+    fn alone(
+        &mut self,
+        task: &Task,
+        job: usize,
+        line: &[u8],
+        terms: &Terms<'_>,
+        outcomes: &mut Outcomes,
+    ) -> Result<(), String> {
+        let attempt = terms.watched.attempt(task, Some(job), |expired| {
+            let budget = Budget { cancel: Some(terms.stop), expired: Some(expired), ..Budget::unlimited() };
+            self.attempt(task, &[line], &budget, outcomes)
+        });
+        attempt.0
     }
 
     /// Solves lines with this thread's engine of the task; an engine that panicked is thrown away.
@@ -225,7 +284,12 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::time::Duration;
+
     use puzzled_queue::wire::PayloadWriter;
+
+    use crate::pool::Pool;
 
     /// Answers every line with itself, wrongly for lines with a `w`, and dies of lines with a `p`.
     struct Fragile;
@@ -249,6 +313,11 @@ mod tests {
         PoolChunk { first, jobs: payload.jobs, payload: payload.bytes, wait_us: 7 }
     }
 
+    fn solved(pool: &Pool, chunks: &[PoolChunk]) -> Vec<PoolResult> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(pool.solve(chunks.to_vec(), Arc::new(AtomicBool::new(false)))).unwrap()
+    }
+
     fn texts(result: &PoolResult) -> Vec<(OutcomeKind, String)> {
         let (_, outcomes) = wire::decode_result(&result.result).unwrap();
         outcomes.iter().map(|o| (o.kind, String::from_utf8_lossy(o.text).into_owned())).collect()
@@ -256,9 +325,9 @@ mod tests {
 
     #[test]
     fn a_panic_costs_one_job_and_a_wrong_answer_is_not_stored() {
-        let mut bench = Bench::new("w", |_| Box::new(Fragile));
+        let pool = Pool::start_with(1, "w", Duration::ZERO, |_| Box::new(Fragile)).unwrap();
         let chunks = [chunk(0, "echo", &["a", "xpx", "b"]), chunk(3, "echo", &["w", "c"])];
-        let results = bench.solve(&chunks, &AtomicBool::new(false));
+        let results = solved(&pool, &chunks);
         let first = texts(&results[0]);
         assert_eq!(first[0], (OutcomeKind::Solved, "a".to_owned()));
         assert_eq!(first[1], (OutcomeKind::Failed, "the solver panicked: poison".to_owned()));
@@ -273,14 +342,14 @@ mod tests {
 
     #[test]
     fn chunks_of_several_tasks_keep_their_order() {
-        let mut bench = Bench::new("w", Task::engine);
+        let pool = Pool::start_with(1, "w", Duration::ZERO, Task::engine).unwrap();
         let grid = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79";
         let chunks = [
             chunk(10, "slide.solve", &["1234567x8"]),
             chunk(20, "sudoku.solve", &[grid, "!too short"]),
             chunk(30, "slide.solve", &["12345678x"]),
         ];
-        let results = bench.solve(&chunks, &AtomicBool::new(false));
+        let results = solved(&pool, &chunks);
         assert_eq!(texts(&results[0]), [(OutcomeKind::Solved, "r".to_owned())]);
         assert_eq!(texts(&results[1])[1], (OutcomeKind::Invalid, "too short".to_owned()));
         assert_eq!(texts(&results[2]), [(OutcomeKind::Solved, String::new())]);
@@ -290,13 +359,13 @@ mod tests {
 
     #[test]
     fn outcomes_are_written_as_their_payload_was() {
-        let mut bench = Bench::new("w", Task::engine);
+        let pool = Pool::start_with(1, "w", Duration::ZERO, Task::engine).unwrap();
         for (encoding, version) in [(Encoding::Text, b"R1"), (Encoding::Packed, b"R2")] {
             let mut writer = PayloadWriter::new(&"echo".parse().unwrap(), encoding);
             (0..600).for_each(|_| writer.push(|out| out.extend_from_slice(b"1.3")));
             let payload = writer.take();
             let chunk = PoolChunk { first: 0, jobs: 600, payload: payload.bytes, wait_us: 0 };
-            let results = bench.solve(&[chunk], &AtomicBool::new(false));
+            let results = solved(&pool, &[chunk]);
             assert!(results[0].result.starts_with(version), "{encoding}");
             assert_eq!(texts(&results[0]), vec![(OutcomeKind::Solved, "1.3".to_owned()); 600]);
         }
@@ -304,9 +373,9 @@ mod tests {
 
     #[test]
     fn a_payload_of_another_version_fails_its_jobs_with_the_reason() {
-        let mut bench = Bench::new("w", Task::engine);
+        let pool = Pool::start_with(1, "w", Duration::ZERO, Task::engine).unwrap();
         let strange = PoolChunk { first: 0, jobs: 2, payload: Bytes::from_static(b"P9 x 2\n"), wait_us: 0 };
-        let results = bench.solve(&[strange], &AtomicBool::new(false));
+        let results = solved(&pool, &[strange]);
         let texts = texts(&results[0]);
         assert_eq!(texts.len(), 2);
         assert!(texts.iter().all(|(kind, text)| *kind == OutcomeKind::Failed && text.contains("P9")));

@@ -21,6 +21,7 @@ pub(crate) async fn run(shared: Arc<Shared>, ready: watch::Sender<Readiness>, sw
     loop {
         let busy = shared.pool.busy();
         shared.metrics.busy_threads.set(busy as i64);
+        shared.metrics.stuck_threads.set(shared.pool.stuck() as i64);
         let presence = Presence {
             worker: shared.name.clone(),
             host: host.clone(),

@@ -43,7 +43,7 @@ impl Engine for SlideEngine {
     fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for puzzle in puzzles {
             if budget.cancelled() {
-                outcomes.push(OutcomeKind::Cancelled, b"");
+                outcomes.push(budget.unfinished(), b"");
                 continue;
             }
             match read(puzzle) {

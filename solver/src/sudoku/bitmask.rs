@@ -507,11 +507,11 @@ mod tests {
 
     #[test]
     fn a_budget_and_a_flag_stop_it() {
-        let verdict = solve([0; CELLS], u64::MAX, &Budget { nodes: 1000, cancel: None });
+        let verdict = solve([0; CELLS], u64::MAX, &Budget { nodes: 1000, ..Budget::unlimited() });
         assert_eq!(verdict.end, End::OutOfNodes);
         assert!(verdict.solutions > 0);
         let flag = AtomicBool::new(true);
-        let verdict = solve([0; CELLS], 2, &Budget { nodes: 0, cancel: Some(&flag) });
+        let verdict = solve([0; CELLS], 2, &Budget { cancel: Some(&flag), ..Budget::unlimited() });
         assert_eq!(verdict, Verdict::CANCELLED);
     }
 

@@ -56,10 +56,10 @@ impl Question {
         }
     }
 
-    fn outcome_kind(self, solutions: u64, end: End) -> OutcomeKind {
+    fn outcome_kind(self, solutions: u64, end: End, budget: &Budget<'_>) -> OutcomeKind {
         match (end, self) {
             (End::OutOfNodes, _) => OutcomeKind::TimedOut,
-            (End::Cancelled, _) => OutcomeKind::Cancelled,
+            (End::Cancelled, _) => budget.unfinished(),
             (End::Complete, _) if solutions > self.asked() => OutcomeKind::Multiple,
             (End::Complete, Question::Count { .. }) => OutcomeKind::Solved,
             (End::Complete, _) if solutions == 0 => OutcomeKind::NoSolution,
@@ -154,18 +154,18 @@ impl<B: AnyBoard> Slice<B> {
     }
 
     /// Pushes the outcome of the next board.
-    fn tell(&mut self, question: Question, text: &mut Vec<u8>, outcomes: &mut Outcomes) {
+    fn tell(&mut self, question: Question, budget: &Budget<'_>, text: &mut Vec<u8>, outcomes: &mut Outcomes) {
         let (board, witness) = self.told;
         let Verdict { solutions, end, solution } = &self.verdicts[board];
         if question.shown() > 1 {
             let end_of_own = witness + *solutions as usize;
             let own = self.order[witness..end_of_own].iter();
             let cells = own.map(|&index| &self.witnesses[index as usize].1[..]);
-            push(question, *solutions, *end, cells, text, outcomes);
+            push(question, (*solutions, *end), budget, cells, text, outcomes);
             self.told = (board + 1, end_of_own);
         } else {
             let found = (*solutions > 0).then_some(&solution[..]);
-            push(question, *solutions, *end, found.into_iter(), text, outcomes);
+            push(question, (*solutions, *end), budget, found.into_iter(), text, outcomes);
             self.told = (board + 1, witness);
         }
     }
@@ -211,8 +211,8 @@ impl SudokuEngine {
         self.pencil_marks.solve(self.question, &mut self.nine, budget);
         for (index, puzzle) in puzzles.iter().enumerate() {
             match self.forms[index] {
-                Form::Givens => self.givens.tell(self.question, &mut self.text, outcomes),
-                Form::PencilMarks => self.pencil_marks.tell(self.question, &mut self.text, outcomes),
+                Form::Givens => self.givens.tell(self.question, budget, &mut self.text, outcomes),
+                Form::PencilMarks => self.pencil_marks.tell(self.question, budget, &mut self.text, outcomes),
                 Form::Other => self.solve_other(puzzle, budget, outcomes),
             }
         }
@@ -237,7 +237,7 @@ impl SudokuEngine {
         let (solutions, end) = engine.solve_each(grid.cells(), self.question.limit(), budget, &mut witness);
         witnesses.sort_unstable();
         let witnesses = witnesses.iter().map(Vec::as_slice);
-        push(self.question, solutions, end, witnesses, &mut self.text, outcomes);
+        push(self.question, (solutions, end), budget, witnesses, &mut self.text, outcomes);
     }
 }
 
@@ -245,14 +245,14 @@ impl SudokuEngine {
 /// `text` is scratch memory.
 fn push<'a>(
     question: Question,
-    solutions: u64,
-    end: End,
+    (solutions, end): (u64, End),
+    budget: &Budget<'_>,
     witnesses: impl Iterator<Item = &'a [u8]>,
     text: &mut Vec<u8>,
     outcomes: &mut Outcomes,
 ) {
     text.clear();
-    let kind = question.outcome_kind(solutions, end);
+    let kind = question.outcome_kind(solutions, end, budget);
     match question {
         _ if kind == OutcomeKind::Cancelled => {}
         Question::Count { limit } => {

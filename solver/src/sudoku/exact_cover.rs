@@ -340,7 +340,7 @@ mod tests {
             let blank = vec![0; box_size.pow(4)];
             let mut solution = blank.clone();
             let mut engine = ExactCover::new(box_size);
-            let budget = Budget { nodes: 100_000, cancel: None };
+            let budget = Budget { nodes: 100_000, ..Budget::unlimited() };
             let (solutions, end) = engine.solve(&blank, 1, &budget, &mut solution);
             assert_eq!((solutions, end), (1, End::Complete), "box size {box_size}");
             assert!(crate::sudoku::is_solution(&blank, &solution, box_size));
@@ -359,11 +359,11 @@ mod tests {
         let mut solution = [0; CELLS];
         for nodes in 1..100 {
             let (_, end) =
-                engine.solve(&[0; CELLS], u64::MAX, &Budget { nodes, cancel: None }, &mut solution);
+                engine.solve(&[0; CELLS], u64::MAX, &Budget { nodes, ..Budget::unlimited() }, &mut solution);
             assert_eq!(end, End::OutOfNodes);
         }
         let flag = std::sync::atomic::AtomicBool::new(true);
-        let cancelled = Budget { nodes: 0, cancel: Some(&flag) };
+        let cancelled = Budget { cancel: Some(&flag), ..Budget::unlimited() };
         assert_eq!(engine.solve(&[0; CELLS], 2, &cancelled, &mut solution), (0, End::Cancelled));
         let fresh = ExactCover::new(3);
         assert_eq!((engine.heads, engine.sizes), (fresh.heads, fresh.sizes));

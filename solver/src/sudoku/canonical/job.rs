@@ -41,7 +41,7 @@ impl Engine for CanonicalEngine {
     fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for puzzle in puzzles {
             if budget.cancelled() {
-                outcomes.push(OutcomeKind::Cancelled, b"");
+                outcomes.push(budget.unfinished(), b"");
                 continue;
             }
             let board = match read(puzzle) {
@@ -64,7 +64,7 @@ impl Engine for CanonicalEngine {
                     outcomes.push(OutcomeKind::Invalid, clash.to_string().as_bytes())
                 }
                 Err(NoForm::OutOfNodes) => outcomes.push(OutcomeKind::TimedOut, b""),
-                Err(NoForm::Cancelled) => outcomes.push(OutcomeKind::Cancelled, b""),
+                Err(NoForm::Cancelled) => outcomes.push(budget.unfinished(), b""),
             }
         }
     }

@@ -70,7 +70,7 @@ impl Engine for Generator {
     fn solve(&mut self, lines: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for line in lines {
             match number::read(line) {
-                _ if budget.cancelled() => outcomes.push(OutcomeKind::Cancelled, b""),
+                _ if budget.cancelled() => outcomes.push(budget.unfinished(), b""),
                 Err(reason) => outcomes.push(OutcomeKind::Invalid, &reason),
                 Ok(number) => {
                     let grid = self.shuffle.grid(u128::from(number));

@@ -52,10 +52,11 @@ impl RateEngine {
         let kind = match rated.end {
             End::Complete => OutcomeKind::Solved,
             End::OutOfNodes => OutcomeKind::TimedOut,
-            End::Cancelled => return outcomes.push(OutcomeKind::Cancelled, b""),
+            End::Cancelled => budget.unfinished(),
         };
         match self.report {
-            // Out of nodes before the first step nothing is known.
+            _ if kind == OutcomeKind::Cancelled => {}
+            // Out of nodes or time before the first step nothing is known.
             Report::Rating if kind == OutcomeKind::TimedOut && rated.rating.hardest.is_none() => {}
             Report::Rating => rated.rating.write(&mut self.text),
             Report::Steps => {
