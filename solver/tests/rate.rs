@@ -378,7 +378,10 @@ fn only_9x9_boards_are_taken() {
     for name in ["sudoku.rate", "sudoku.explain"] {
         let mut out = Vec::new();
         let error = task(name).canonical(&[b'.'; 256], &mut out).expect_err("a 16x16 board");
-        assert_eq!(error.to_string(), "column 82: expected 81 cells, found 256");
+        assert_eq!(
+            error.to_string(),
+            "column 82: expected 81 cells, found 256: this task is for 9x9 boards only"
+        );
         task(name).canonical(SHORT.replace('.', "0").as_bytes(), &mut out).expect("a board");
         assert_eq!(out, SHORT.as_bytes());
     }

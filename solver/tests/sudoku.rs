@@ -336,7 +336,10 @@ fn pencil_marks_rule_out_what_is_not_marked() {
     check("sudoku.solve", &marks.replacen('.', "0", 1), (OutcomeKind::Solved, &solution));
     for task_text in ["sudoku.rate", "sudoku.explain", "sudoku.canonical"] {
         let refused = task(task_text).canonical(marks.as_bytes(), &mut Vec::new()).unwrap_err().to_string();
-        assert_eq!(refused, "column 82: expected 81 cells, found 729", "{task_text}");
+        assert_eq!(
+            refused, "column 82: expected 81 cells, found 729: this task is for 9x9 boards only",
+            "{task_text}"
+        );
     }
 }
 

@@ -42,6 +42,15 @@ impl Board {
         if let Some(board) = Board::from_line(text) {
             return Ok(board);
         }
+        let found = rows(text).map(cell_count).sum::<usize>();
+        if matches!(found, 256 | 625 | MARKS) {
+            // What it is, and not that a 9x9 board has no letters.
+            return Err(fault_at_cell(
+                text,
+                CELLS,
+                format!("expected {CELLS} cells, found {found}: this task is for 9x9 boards only"),
+            ));
+        }
         let grid = Grid::parse_sized(text, &[3])?;
         let mut cells = [0; CELLS];
         cells.copy_from_slice(&grid.cells);
@@ -373,6 +382,10 @@ mod tests {
         assert_eq!(
             Board::parse(&[b'.'; 16]).map_err(|error| error.to_string()),
             Err("column 17: expected 81 cells, found 16".to_owned())
+        );
+        assert_eq!(
+            Board::parse(&[b'G'; 256]).map_err(|error| error.to_string()),
+            Err("column 82: expected 81 cells, found 256: this task is for 9x9 boards only".to_owned())
         );
     }
 
