@@ -22,9 +22,9 @@ impl<L: Lanes> Block<L> {
     /// Takes the lanes of `to` from `from`, each from the lane that `order` says.
     #[inline(always)]
     pub(super) fn take(&mut self, to: u32, from: &Self, order: &[u8; 32]) {
-        let (mask, order) = (L::mask(to), L::order(order));
+        let moves = L::moves(to, order);
         for (cell, &other) in self.cells.iter_mut().zip(&from.cells) {
-            *cell = cell.blend(mask, other.permute(order));
+            *cell = cell.take(other, moves);
         }
     }
 
@@ -69,22 +69,6 @@ impl<L: Lanes> Block<L> {
                 }
             }
         }
-    }
-
-    /// The candidates of eight boards, those in the lanes from `eight * 8` on.
-    #[inline(always)]
-    pub(super) fn words(&self, eight: usize) -> [[u16; CELLS]; 8] {
-        let mut boards = [[0; CELLS]; 8];
-        for tile in EIGHTS {
-            let mut rows = [[0; 8]; 8];
-            for (row, cell) in rows.iter_mut().zip(&self.cells[tile..tile + 8]) {
-                row.copy_from_slice(&cell.lanes()[eight * 8..eight * 8 + 8]);
-            }
-            for (board, column) in boards.iter_mut().zip(transposed_words(&rows)) {
-                board[tile..tile + 8].copy_from_slice(&column);
-            }
-        }
-        boards
     }
 
     /// The values of solved boards, row by row.

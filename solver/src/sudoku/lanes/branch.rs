@@ -37,7 +37,7 @@ const CLASSES: [u16; 16] = {
 
 /// The branching cell of each lane.
 #[inline(always)]
-pub(super) fn choose<L: Lanes>(block: &Block<L>, cells: &mut [u8; 32]) {
+pub(super) fn choose<L: Lanes, const SCORED: bool>(block: &Block<L>, cells: &mut [u8; 32]) {
     let zero = L::splat(0);
     let mut counts = [zero; CELLS];
     let mut weights = [zero; CELLS];
@@ -54,8 +54,10 @@ pub(super) fn choose<L: Lanes>(block: &Block<L>, cells: &mut [u8; 32]) {
         let upper = candidates.shift_left::<13>().or_both(candidates.shift_left::<3>(), L::splat(0x0800));
         bytes[cell] = upper.or_both(candidates, L::splat(0x00F8));
     }
-    for values in [0x2008, 0x4010, 0x8020, 0x0840, 0x0080] {
-        add_scores(&bytes, &weights, &mut scores, L::splat(values));
+    if SCORED {
+        for values in [0x2008, 0x4010, 0x8020, 0x0840, 0x0080] {
+            add_scores(&bytes, &weights, &mut scores, L::splat(values));
+        }
     }
 
     // One number says it all, so that a maximum finds the best: 2 bits of class, 7 of score, 7 of cell.

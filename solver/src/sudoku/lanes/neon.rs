@@ -47,7 +47,7 @@ impl Neon {
 impl Lanes for Neon {
     const COUNT: usize = 8;
     type Mask = uint16x8_t;
-    type Order = [u8; 8];
+    type Moves = <Plain<8> as Lanes>::Moves;
 
     #[inline(always)]
     fn splat(value: u16) -> Self {
@@ -144,12 +144,12 @@ impl Lanes for Neon {
         Self(simd!(vbslq_u16(mask, other.0, self.0)))
     }
     #[inline(always)]
-    fn order(order: &[u8; 32]) -> [u8; 8] {
-        Plain::<8>::order(order)
+    fn moves(to: u32, from: &[u8; 32]) -> Self::Moves {
+        Plain::<8>::moves(to, from)
     }
     #[inline(always)]
-    fn permute(self, order: [u8; 8]) -> Self {
-        Self::from_plain(self.plain().permute(order))
+    fn take(self, other: Self, moves: Self::Moves) -> Self {
+        Self::from_plain(self.plain().take(other.plain(), moves))
     }
     #[inline(always)]
     fn from_values(values: &[u8; 32]) -> Self {

@@ -39,40 +39,47 @@ pub(super) struct Search<L> {
     fresh_left: u32,
     /// Boards that wait.
     groups: Vec<Group<L>>,
-    /// Groups whose branches are open for work, deepest last.
+    /// Groups with branches open for work, deepest last.
     ready: Vec<usize>,
     /// Groups without boards.
     spare: Vec<usize>,
     /// The group that gathers boards which logic alone does not solve.
     gathering: usize,
-    /// Branches put aside, in one list for each puzzle and one, from `shelf_free`, of places to use again.
-    shelf: Vec<Aside>,
-    shelf_free: u32,
-    /// Puzzles with nothing but branches put aside.
+    /// Puzzles with nothing but kept branches.
     due: Vec<u32>,
     /// How common it was lately, among puzzles that needed branching, to reach the limit with branches left over. Such
-    /// puzzles want one branch after the other; for all the rest, who need every branch anyway, taking whole groups
-    /// of branches is cheaper than putting single boards aside. A moving average, kept from call to call.
+    /// puzzles want one branch after the other; all the rest need every branch anyway. A share of [`ALWAYS`].
     plenty: u32,
-    /// Solved boards whose answers are still to be read.
-    finished: Group<L>,
+    /// How common it was lately, among boards that came from a branching, to end as a solution. Where nearly all do,
+    /// any cell will do to branch on. A share of [`ALWAYS`].
+    luck: u32,
+    /// Boards that are solved, or dead: a look at the sum does not tell.
+    finished: Block<L>,
+    finished_owners: [u32; 32],
+    finished_count: usize,
     progress: Vec<Progress>,
     pub(super) work: Work,
 }
 
 /// Boards at a branching point. They gather here until all lanes are taken, so that the branching cells can be chosen
-/// for all of them at once; then each goes back into a lane twice.
+/// for all of them at once. From then on the group holds the first branches, and what the second ones differ in.
 struct Group<L> {
     block: Block<L>,
     owners: [u32; 32],
     /// Boards gathered so far; they fill the lanes from the lowest.
     count: usize,
-    /// The cell to branch on, and the candidate that the first branch takes and the second gives up.
+    /// The cell to branch on, and its candidates in the second branch.
     cells: [u8; 32],
-    values: [u16; 32],
-    /// Branches not taken yet, by lane.
+    rest: [u16; 32],
+    /// Lanes whose board is open for work as it is.
     first: u32,
+    /// Lanes whose second branch is to follow.
     second: u32,
+    /// Lanes whose second branch is to follow when nothing else is left of its puzzle.
+    kept: u32,
+    /// For these lanes: the place of the branch that the same puzzle kept before, or `NOTHING`.
+    below: [u32; 32],
+    is_ready: bool,
 }
 
 impl<L: Lanes> Group<L> {
@@ -83,10 +90,22 @@ impl<L: Lanes> Group<L> {
             owners: [0; 32],
             count: 0,
             cells: [0; 32],
-            values: [0; 32],
+            rest: [0; 32],
             first: 0,
             second: 0,
+            kept: 0,
+            below: [NOTHING; 32],
+            is_ready: false,
         }
+    }
+
+    /// Puts the second branches in place of the first ones.
+    #[inline(always)]
+    fn turn(&mut self) {
+        for slot in bits(self.second) {
+            self.block.cells[usize::from(self.cells[slot])].lanes_mut()[slot] = self.rest[slot];
+        }
+        (self.first, self.second) = (self.second, 0);
     }
 }
 
@@ -94,42 +113,38 @@ impl<L: Lanes> Group<L> {
 struct Progress {
     /// Branchings so far.
     nodes: u64,
-    /// Boards in lanes, groups and open branches.
+    /// Boards in lanes, open branches, gathering or finished.
     active: u32,
-    /// The branch put aside last, as an index into the shelf; `NOTHING` at the end of the list.
-    aside: u32,
+    /// Those finished.
+    finished: u32,
+    /// The place of the branch kept last.
+    kept: u32,
     done: bool,
 }
 
-impl Progress {
-    /// Whether this is the puzzle's last board.
-    #[inline(always)]
-    fn is_alone(&self) -> bool {
-        self.active == 1 && self.aside == NOTHING
-    }
-}
-
-/// A branch put aside: a whole board, and the one put aside before it.
-#[derive(Clone, Copy)]
-struct Aside {
-    cells: [u16; CELLS],
-    next: u32,
-}
-
-/// The end of a list on the shelf.
+/// The end of a list of kept branches.
 const NOTHING: u32 = u32::MAX;
+/// Stands for a group where none gathers.
+const NO_GROUP: usize = usize::MAX;
 /// While a puzzle has had no more branchings than this, its second branches may wait until the first ones are done.
 /// Later it is likely a hard one that needs every branch.
 const PATIENCE: u64 = 16;
-/// Groups with open branches from which on every second branch is put aside, whatever the puzzle: it bounds memory
-/// (5 KiB a group and 160 bytes a board put aside, of which a puzzle has no more than cells).
+/// Groups with open branches from which on every second branch is kept, whatever the puzzle: it bounds memory.
 const READY_MAX: usize = 64;
-/// `plenty` as of only puzzles that reach the limit, and the share from which on second branches wait.
-const PLENTY_MAX: u32 = 1 << 16;
-const PLENTY_MIN: u32 = PLENTY_MAX / 16;
+/// Groups from which on two with few kept branches become one before another is made.
+const CROWD: usize = 64;
+/// The whole of `plenty` and `luck`.
+const ALWAYS: u32 = 1 << 16;
+/// The share of `plenty` from which on second branches are kept.
+const PLENTY_MIN: u32 = ALWAYS / 16;
+/// The share of `luck` from which on any cell will do.
+const LUCK_MIN: u32 = ALWAYS / 4 * 3;
 
 impl<L: Lanes> Search<L> {
     const ALL: u32 = u32::MAX >> (32 - L::COUNT);
+    /// Boards that leave their lanes together, while all lanes have work: moving takes as long for one as for all, and
+    /// a board that waits costs its lane a sweep.
+    const COMPANY: u32 = L::COUNT as u32 / 8;
 
     #[inline(always)]
     pub(super) fn new() -> Self {
@@ -145,11 +160,12 @@ impl<L: Lanes> Search<L> {
             ready: Vec::new(),
             spare: Vec::new(),
             gathering: 0,
-            shelf: Vec::new(),
-            shelf_free: NOTHING,
             due: Vec::new(),
-            plenty: PLENTY_MAX,
-            finished: Group::empty(),
+            plenty: ALWAYS,
+            luck: 0,
+            finished: Block::empty(),
+            finished_owners: [0; 32],
+            finished_count: 0,
             progress: Vec::new(),
             work: Work::default(),
         }
@@ -167,7 +183,6 @@ impl<L: Lanes> Search<L> {
             self.fill(job);
             let busy = Self::ALL & !self.idle;
             if busy == 0 {
-                self.settle(job);
                 return;
             }
             let seen = sweep(&mut self.live.cells);
@@ -177,8 +192,12 @@ impl<L: Lanes> Search<L> {
             let mut still = seen.sum.equal(self.sums) & busy & !dead;
             let full = seen.sum.equal(L::splat(SOLVED_SUM)) & busy & !dead;
             self.sums = seen.sum;
+            if busy == Self::ALL && (dead | still | full).count_ones() < Self::COMPANY {
+                continue;
+            }
             for lane in bits(dead) {
-                self.close(self.owners[lane]);
+                let owner = self.owners[lane];
+                self.lose(owner);
             }
             self.idle |= dead;
             if full != 0 {
@@ -194,28 +213,87 @@ impl<L: Lanes> Search<L> {
     #[inline(always)]
     fn begin(&mut self, job: &Job<'_>) {
         self.idle = Self::ALL;
-        (self.finished.count, self.finished.first) = (0, 0);
+        self.finished_count = 0;
         (self.fresh_first, self.fresh_left) = (0, 0);
         self.progress.clear();
-        let untouched = Progress { nodes: 0, active: 1, aside: NOTHING, done: false };
+        let untouched = Progress { nodes: 0, active: 1, finished: 0, kept: NOTHING, done: false };
         self.progress.resize(job.boards.len(), untouched);
-        self.shelf.clear();
-        self.shelf_free = NOTHING;
         self.due.clear();
         self.ready.clear();
         self.spare.clear();
         self.spare.extend(0..self.groups.len());
+        for group in &mut self.groups {
+            (group.first, group.second, group.kept, group.is_ready) = (0, 0, 0, false);
+        }
         self.gathering = self.spare_group();
     }
 
+    /// A group without boards.
     #[inline(always)]
     fn spare_group(&mut self) -> usize {
+        if self.spare.is_empty() && self.groups.len() >= CROWD {
+            self.merge();
+        }
         let index = self.spare.pop().unwrap_or_else(|| {
             self.groups.push(Group::empty());
             self.groups.len() - 1
         });
         self.groups[index].count = 0;
         index
+    }
+
+    /// Makes one group of the two with fewest kept branches, if there are two that fit.
+    #[inline(always)]
+    fn merge(&mut self) {
+        let is_only_kept = |&index: &usize| {
+            let group = &self.groups[index];
+            index != self.gathering && group.kept != 0 && !group.is_ready
+        };
+        let kept = |&index: &usize| self.groups[index].kept.count_ones();
+        let indices = || (0..self.groups.len()).filter(is_only_kept);
+        let Some(from) = indices().min_by_key(kept) else { return };
+        let Some(into) = indices().filter(|&index| index != from).min_by_key(kept) else { return };
+        if kept(&from) + kept(&into) > L::COUNT as u32 {
+            return;
+        }
+        let Ok([source, target]) = self.groups.get_disjoint_mut([from, into]) else { return };
+        let (mut to, mut order) = (0, [0; 32]);
+        for (slot, free) in bits(source.kept).zip(bits(Self::ALL & !target.kept)) {
+            to |= 1 << free;
+            order[free] = slot as u8;
+            target.owners[free] = source.owners[slot];
+            target.cells[free] = source.cells[slot];
+            target.rest[free] = source.rest[slot];
+            target.below[free] = source.below[slot];
+        }
+        target.block.take(to, &source.block, &order);
+        target.kept |= to;
+        source.kept = 0;
+        for free in bits(to) {
+            let (old, new) = (place(from, usize::from(order[free])), place(into, free));
+            self.rename(self.groups[into].owners[free], old, new);
+        }
+        self.spare.push(from);
+    }
+
+    /// Changes one place in a puzzle's list of kept branches.
+    #[inline(always)]
+    fn rename(&mut self, owner: u32, old: u32, new: u32) {
+        let mut at = &mut self.progress[owner as usize].kept;
+        while *at != old && *at != NOTHING {
+            let (index, slot) = parts(*at);
+            at = &mut self.groups[index].below[slot];
+        }
+        *at = new;
+    }
+
+    /// Takes note that a group may have no boards any more.
+    #[inline(always)]
+    fn release(&mut self, index: usize) {
+        let group = &self.groups[index];
+        if group.first | group.second | group.kept == 0 && !group.is_ready && index != self.gathering {
+            self.spare.push(index);
+        }
     }
 
     /// Gives work to idle lanes: open branches first, so that little waits; then puzzles not begun; then what gathers.
@@ -226,7 +304,8 @@ impl<L: Lanes> Search<L> {
                 self.take_branches(top);
                 if self.groups[top].first | self.groups[top].second == 0 {
                     self.ready.pop();
-                    self.spare.push(top);
+                    self.groups[top].is_ready = false;
+                    self.release(top);
                 }
             } else if self.due.len() >= L::COUNT {
                 self.bring_back();
@@ -249,91 +328,89 @@ impl<L: Lanes> Search<L> {
                 || (self.idle == Self::ALL && self.groups[self.gathering].count > 0)
             {
                 self.branch(job);
+            } else if self.finished_count > 0 {
+                self.settle(job);
             } else if !self.share() {
                 return;
             }
         }
     }
 
-    /// Makes a group of boards that were put aside, the newest of each puzzle that has nothing else.
+    /// Makes a group of the branches kept last by puzzles that have nothing else.
     #[inline(always)]
     fn bring_back(&mut self) {
         let index = self.spare_group();
-        let group = &mut self.groups[index];
-        let mut places = [0; 32];
+        let mut places = [(0, 0); 32];
         let mut count = 0;
         while count < L::COUNT {
             let Some(owner) = self.due.pop() else { break };
             let progress = &mut self.progress[owner as usize];
-            if progress.aside == NOTHING || progress.done {
+            if progress.kept == NOTHING || progress.done {
                 continue;
             }
-            let place = progress.aside;
-            let aside = &mut self.shelf[place as usize];
-            progress.aside = aside.next;
+            places[count] = parts(progress.kept);
+            let (from, slot) = places[count];
+            progress.kept = self.groups[from].below[slot];
             progress.active += 1;
-            (aside.next, self.shelf_free) = (self.shelf_free, place);
-            places[count] = place as usize;
-            group.owners[count] = owner;
-            // The whole board is as it should be, so the branch repeats what its first cell has.
-            group.cells[count] = 0;
-            group.values[count] = aside.cells[0];
+            self.groups[index].owners[count] = owner;
             count += 1;
         }
-        if count == 0 {
-            self.spare.push(index);
-            return;
+        let all = Self::first_lanes(count);
+        let mut left = all;
+        while left != 0 {
+            let from = places[left.trailing_zeros() as usize].0;
+            let Ok([target, source]) = self.groups.get_disjoint_mut([index, from]) else { break };
+            let (mut to, mut order) = (0, [0; 32]);
+            for lane in bits(left) {
+                if places[lane].0 == from {
+                    to |= 1 << lane;
+                    order[lane] = places[lane].1 as u8;
+                }
+            }
+            target.block.take(to, &source.block, &order);
+            for lane in bits(to) {
+                let slot = places[lane].1;
+                target.block.cells[usize::from(source.cells[slot])].lanes_mut()[lane] = source.rest[slot];
+                source.kept &= !(1 << slot);
+            }
+            left &= !to;
+            self.release(from);
         }
-        group.block.load_words(places[..count].iter().map(|&place| &self.shelf[place].cells));
-        group.first = u32::MAX >> (32 - count);
-        group.second = 0;
-        self.ready.push(index);
+        self.groups[index].first = all;
+        self.open(index);
     }
 
-    /// At the end of a slice: lets branches put aside come back early, so that the last puzzles use all lanes. False
+    /// Lets lanes take the branches of a group.
+    #[inline(always)]
+    fn open(&mut self, index: usize) {
+        let group = &mut self.groups[index];
+        if group.first | group.second != 0 {
+            group.is_ready = true;
+            self.ready.push(index);
+        } else {
+            self.release(index);
+        }
+    }
+
+    /// The lanes from 0 up to a number.
+    #[inline(always)]
+    fn first_lanes(count: usize) -> u32 {
+        ((1u64 << count) - 1) as u32
+    }
+
+    /// At the end of a slice: lets kept branches come back early, so that the last puzzles use all lanes. False
     /// when there are none.
     #[inline(always)]
     fn share(&mut self) -> bool {
         let mut wanted = self.idle.count_ones();
         for lane in bits(Self::ALL & !self.idle) {
             let owner = self.owners[lane];
-            if wanted > 0 && self.progress[owner as usize].aside != NOTHING {
+            if wanted > 0 && self.progress[owner as usize].kept != NOTHING {
                 self.due.push(owner);
                 wanted -= 1;
             }
         }
         !self.due.is_empty()
-    }
-
-    /// Puts the second branches of some boards of a group aside.
-    #[inline(always)]
-    fn put_aside(&mut self, index: usize, slots: u32) {
-        let group = &self.groups[index];
-        let mut places = [0; 32];
-        for slot in bits(slots) {
-            if self.shelf_free == NOTHING {
-                self.shelf_free = self.shelf.len() as u32;
-                self.shelf.push(Aside { cells: [0; CELLS], next: NOTHING });
-            }
-            let place = self.shelf_free;
-            let progress = &mut self.progress[group.owners[slot] as usize];
-            let aside = &mut self.shelf[place as usize];
-            (self.shelf_free, aside.next, progress.aside) = (aside.next, progress.aside, place);
-            places[slot] = place as usize;
-        }
-        for eight in 0..L::COUNT / 8 {
-            let here = slots >> (eight * 8) & 0xFF;
-            if here == 0 {
-                continue;
-            }
-            let boards = group.block.words(eight);
-            for i in bits(here) {
-                self.shelf[places[eight * 8 + i]].cells = boards[i];
-            }
-        }
-        for slot in bits(slots) {
-            self.shelf[places[slot]].cells[usize::from(group.cells[slot])] &= !group.values[slot];
-        }
     }
 
     #[inline(always)]
@@ -364,40 +441,27 @@ impl<L: Lanes> Search<L> {
     #[inline(always)]
     fn take_branches(&mut self, from: usize) {
         let group = &mut self.groups[from];
-        let (mut taken, mut second, mut order) = (0u32, 0u32, [0; 32]);
+        if group.first == 0 {
+            group.turn();
+        }
+        let (mut taken, mut order) = (0, [0; 32]);
         for lane in bits(self.idle) {
-            let slot = loop {
-                let set = if group.second != 0 { &mut group.second } else { &mut group.first };
-                if *set == 0 {
-                    break None;
+            while group.first != 0 {
+                let slot = group.first.trailing_zeros() as usize;
+                group.first &= group.first - 1;
+                let owner = group.owners[slot];
+                if !self.progress[owner as usize].done {
+                    order[lane] = slot as u8;
+                    self.owners[lane] = owner;
+                    taken |= 1 << lane;
+                    break;
                 }
-                let is_second = core::ptr::eq(set, &group.second);
-                let set = if is_second { &mut group.second } else { &mut group.first };
-                let slot = set.trailing_zeros() as usize;
-                *set &= *set - 1;
-                if !self.progress[group.owners[slot] as usize].done {
-                    break Some((slot, is_second));
-                }
-            };
-            let Some((slot, is_second)) = slot else { break };
-            order[lane] = slot as u8;
-            self.owners[lane] = group.owners[slot];
-            taken |= 1 << lane;
-            second |= u32::from(is_second) << lane;
+            }
         }
-        if taken == 0 {
-            return;
+        if taken != 0 {
+            self.live.take(taken, &group.block, &order);
+            self.start(taken);
         }
-        self.live.take(taken, &group.block, &order);
-        for lane in bits(taken) {
-            let slot = usize::from(order[lane]);
-            let cell = usize::from(group.cells[slot]);
-            let value = group.values[slot];
-            let now = &mut self.live.cells[cell].lanes_mut()[lane];
-            *now =
-                if second >> lane & 1 == 1 { group.block.cells[cell].lanes()[slot] & !value } else { value };
-        }
-        self.start(taken);
     }
 
     /// Moves boards from their lanes to the group that gathers; branches when it is full.
@@ -430,131 +494,141 @@ impl<L: Lanes> Search<L> {
     fn branch(&mut self, job: &mut Job<'_>) {
         let index = self.gathering;
         let group = &mut self.groups[index];
-        branch::choose(&group.block, &mut group.cells);
-        (group.first, group.second) = (0, 0);
-        let mut aside = 0;
+        if self.luck >= LUCK_MIN {
+            branch::choose::<L, false>(&group.block, &mut group.cells);
+        } else {
+            branch::choose::<L, true>(&group.block, &mut group.cells);
+        }
         for slot in 0..group.count {
-            let group = &mut self.groups[index];
+            let group = &self.groups[index];
             let owner = group.owners[slot];
-            let progress = &mut self.progress[owner as usize];
+            let progress = &self.progress[owner as usize];
             if progress.done {
                 continue;
             }
             if group.cells[slot] == NONE {
-                self.close(owner);
+                self.lose(owner);
                 continue;
             }
             if progress.nodes == job.budget.nodes_max() {
-                self.end(owner, End::OutOfNodes, job);
+                // What is found counts.
+                if progress.finished > 0 {
+                    self.settle(job);
+                }
+                if !self.progress[owner as usize].done {
+                    self.end(owner, End::OutOfNodes, job);
+                }
                 continue;
             }
+            let group = &mut self.groups[index];
+            let progress = &mut self.progress[owner as usize];
             progress.nodes += 1;
-            let nodes = progress.nodes;
             self.work.branchings += 1;
-            let cell = group.block.cells[usize::from(group.cells[slot])].lanes()[slot];
-            group.values[slot] = cell & cell.wrapping_neg();
+            let cell = &mut group.block.cells[usize::from(group.cells[slot])].lanes_mut()[slot];
+            let guess = *cell & cell.wrapping_neg();
+            group.rest[slot] = *cell & !guess;
+            *cell = guess;
             group.first |= 1 << slot;
-            let all_at_once = nodes > PATIENCE || self.plenty < PLENTY_MIN;
+            let all_at_once = progress.nodes > PATIENCE || self.plenty < PLENTY_MIN;
             if all_at_once && self.ready.len() < READY_MAX {
                 progress.active += 1;
                 group.second |= 1 << slot;
             } else {
-                aside |= 1 << slot;
+                group.kept |= 1 << slot;
+                group.below[slot] = progress.kept;
+                progress.kept = place(index, slot);
             }
         }
-        self.put_aside(index, aside);
-        if self.groups[index].first != 0 {
-            self.ready.push(index);
-        } else {
-            self.spare.push(index);
-        }
+        self.gathering = NO_GROUP;
+        self.open(index);
         self.gathering = self.spare_group();
     }
 
-    /// Takes boards whose sum is that of a solved one out of their lanes. Such a board is a solution or dead. When
-    /// nothing else is open for its puzzle there is no hurry to know which; otherwise it may be time to stop.
+    /// Takes boards whose sum is that of a solved one out of their lanes. Such a board is a solution or dead, and there
+    /// is no hurry to know which unless boards are at work that a solution makes needless.
     #[inline(always)]
     fn finish(&mut self, full: u32, job: &mut Job<'_>) {
         let mut hurry = false;
-        for lane in bits(full) {
-            hurry |= !self.progress[self.owners[lane] as usize].is_alone();
-        }
         let mut left = full;
-        if hurry {
-            let real = solved(&self.live.cells) & full;
-            for lane in bits(full) {
-                let owner = self.owners[lane];
-                if real >> lane & 1 == 0 {
-                    self.close(owner);
-                    left &= !(1 << lane);
-                    continue;
-                }
-                if self.progress[owner as usize].done {
-                    left &= !(1 << lane);
-                    continue;
-                }
-                let verdict = &mut job.verdicts[owner as usize];
-                verdict.solutions += 1;
-                let enough = verdict.solutions == job.limit;
-                if verdict.solutions > 1 && job.witness.is_none() {
-                    left &= !(1 << lane);
-                }
-                if enough && !self.progress[owner as usize].is_alone() {
-                    self.plenty += (PLENTY_MAX - self.plenty) / 64;
-                    self.end(owner, End::Complete, job);
-                } else {
-                    self.close(owner);
-                }
-            }
-        }
         while left != 0 {
             let (mut to, mut order) = (0, [0; 32]);
             for lane in bits(left) {
-                let slot = self.finished.count;
-                if slot == L::COUNT {
+                if self.finished_count == L::COUNT {
                     break;
                 }
-                self.finished.count += 1;
-                self.finished.owners[slot] = self.owners[lane];
-                self.finished.first |= u32::from(hurry) << slot;
-                order[slot] = lane as u8;
-                to |= 1 << slot;
                 left &= !(1 << lane);
+                let owner = self.owners[lane];
+                let progress = &mut self.progress[owner as usize];
+                if progress.done {
+                    continue;
+                }
+                progress.finished += 1;
+                hurry |= progress.active > progress.finished
+                    && job.verdicts[owner as usize].solutions + u64::from(progress.finished) >= job.limit;
+                order[self.finished_count] = lane as u8;
+                to |= 1 << self.finished_count;
+                self.finished_owners[self.finished_count] = owner;
+                self.finished_count += 1;
             }
-            self.finished.block.take(to, &self.live, &order);
-            if self.finished.count == L::COUNT {
+            self.finished.take(to, &self.live, &order);
+            if self.finished_count == L::COUNT {
                 self.settle(job);
             }
         }
         self.idle |= full;
+        if hurry {
+            self.settle(job);
+        }
     }
 
-    /// Reads the answers off the finished boards. Those marked `first` were counted before.
+    /// Reads the answers off the finished boards.
     #[inline(always)]
     fn settle(&mut self, job: &mut Job<'_>) {
-        let real = solved(&self.finished.block.cells) | self.finished.first;
-        let count = self.finished.count;
+        let real = solved(&self.finished.cells);
         let mut values = [[0; CELLS]; 32];
-        self.finished.block.values(&mut values);
-        for (slot, values) in values[..count].iter().enumerate() {
-            let owner = self.finished.owners[slot];
-            let board = owner as usize;
-            let verdict = &mut job.verdicts[board];
-            if self.finished.first >> slot & 1 == 0 {
-                self.close(owner);
-                if real >> slot & 1 == 0 {
-                    continue;
-                }
-                verdict.solutions += 1;
+        self.finished.values(&mut values);
+        for (slot, values) in values[..self.finished_count].iter().enumerate() {
+            let owner = self.finished_owners[slot];
+            let progress = &mut self.progress[owner as usize];
+            progress.finished -= 1;
+            if progress.done {
+                continue;
             }
-            if verdict.solution[0] == 0 {
+            if real >> slot & 1 == 0 {
+                self.lose(owner);
+                continue;
+            }
+            let is_from_branching = progress.nodes > 0;
+            let is_last = progress.active == 1 && progress.kept == NOTHING;
+            let verdict = &mut job.verdicts[owner as usize];
+            verdict.solutions += 1;
+            let is_enough = verdict.solutions == job.limit;
+            if verdict.solutions == 1 {
                 verdict.solution = *values;
             }
             if let Some(witness) = &mut job.witness {
-                witness(board, values);
+                witness(owner as usize, values);
+            }
+            if is_from_branching {
+                raise(&mut self.luck);
+            }
+            if is_enough && !is_last {
+                raise(&mut self.plenty);
+                self.end(owner, End::Complete, job);
+            } else {
+                self.close(owner);
             }
         }
-        (self.finished.count, self.finished.first) = (0, 0);
+        self.finished_count = 0;
+    }
+
+    /// One board of a puzzle less: it had no solution.
+    #[inline(always)]
+    fn lose(&mut self, owner: u32) {
+        if self.progress[owner as usize].nodes > 0 {
+            lower(&mut self.luck);
+        }
+        self.close(owner);
     }
 
     /// One board of a puzzle less.
@@ -563,10 +637,10 @@ impl<L: Lanes> Search<L> {
         let progress = &mut self.progress[owner as usize];
         progress.active -= 1;
         if progress.active == 0 && !progress.done {
-            if progress.aside == NOTHING {
+            if progress.kept == NOTHING {
                 progress.done = true;
                 if progress.nodes > 0 {
-                    self.plenty -= self.plenty / 64;
+                    lower(&mut self.plenty);
                 }
             } else {
                 self.due.push(owner);
@@ -577,16 +651,22 @@ impl<L: Lanes> Search<L> {
     /// Ends a puzzle that may still have boards in lanes and groups.
     #[inline(always)]
     fn end(&mut self, owner: u32, end: End, job: &mut Job<'_>) {
+        job.verdicts[owner as usize].end = end;
         let progress = &mut self.progress[owner as usize];
         progress.done = true;
-        while progress.aside != NOTHING {
-            let index = progress.aside;
-            let aside = &mut self.shelf[index as usize];
-            (progress.aside, aside.next, self.shelf_free) = (aside.next, self.shelf_free, index);
+        let may_be_in_lanes = progress.active > 1;
+        let mut kept = core::mem::replace(&mut progress.kept, NOTHING);
+        while kept != NOTHING {
+            let (index, slot) = parts(kept);
+            let group = &mut self.groups[index];
+            group.kept &= !(1 << slot);
+            kept = group.below[slot];
+            self.release(index);
         }
-        job.verdicts[owner as usize].end = end;
-        for lane in 0..L::COUNT {
-            self.idle |= u32::from(self.owners[lane] == owner) << lane;
+        if may_be_in_lanes {
+            for lane in 0..L::COUNT {
+                self.idle |= u32::from(self.owners[lane] == owner) << lane;
+            }
         }
     }
 
@@ -599,6 +679,30 @@ impl<L: Lanes> Search<L> {
             }
         }
     }
+}
+
+/// Moves a share of [`ALWAYS`] towards all.
+#[inline(always)]
+fn raise(share: &mut u32) {
+    *share += (ALWAYS - *share) / 64;
+}
+
+/// Moves a share towards none.
+#[inline(always)]
+fn lower(share: &mut u32) {
+    *share -= *share / 64;
+}
+
+/// A lane of a group as one number.
+#[inline(always)]
+fn place(group: usize, slot: usize) -> u32 {
+    (group * 32 + slot) as u32
+}
+
+/// The group and lane of a place.
+#[inline(always)]
+fn parts(place: u32) -> (usize, usize) {
+    (place as usize / 32, place as usize % 32)
 }
 
 /// The numbers of the bits set, lowest first.

@@ -12,8 +12,8 @@ pub(super) trait Lanes: Copy {
     const COUNT: usize;
     /// Some lanes of a vector, in the form `blend` likes.
     type Mask: Copy;
-    /// Which lane each lane takes its value from, in the form `permute` likes.
-    type Order: Copy;
+    /// Which lanes take their value from which, in the form `take` likes.
+    type Moves: Copy;
 
     fn splat(value: u16) -> Self;
     fn and(self, other: Self) -> Self;
@@ -51,9 +51,10 @@ pub(super) trait Lanes: Copy {
     fn mask(bits: u32) -> Self::Mask;
     /// `other` in the lanes of the mask, else `self`.
     fn blend(self, mask: Self::Mask, other: Self) -> Self;
-    /// Lane `i` of a permuted vector is lane `order[i]` of the old one; entries from `COUNT` on count for nothing.
-    fn order(order: &[u8; 32]) -> Self::Order;
-    fn permute(self, order: Self::Order) -> Self;
+    /// Each lane `i` of those named by the bits of `to` is to take lane `from[i]`, which is below `COUNT`.
+    fn moves(to: u32, from: &[u8; 32]) -> Self::Moves;
+    /// `other` moved into some lanes, `self` in the rest.
+    fn take(self, other: Self, moves: Self::Moves) -> Self;
     /// Candidates of cells from their values, the first `COUNT` bytes: 0 is all nine.
     fn from_values(values: &[u8; 32]) -> Self;
     /// The value of each lane that has one bit set, as the first `COUNT` bytes; other lanes give anything.
@@ -126,7 +127,7 @@ const fn all_if(condition: bool) -> u16 {
 impl<const N: usize> Lanes for Plain<N> {
     const COUNT: usize = N;
     type Mask = Plain<N>;
-    type Order = [u8; N];
+    type Moves = (Plain<N>, [u8; N]);
 
     #[inline(always)]
     fn splat(value: u16) -> Self {
@@ -225,20 +226,20 @@ impl<const N: usize> Lanes for Plain<N> {
         self.and_not(mask).or(other.and(mask))
     }
     #[inline(always)]
-    fn order(order: &[u8; 32]) -> [u8; N] {
-        let mut out = [0; N];
-        for (to, from) in out.iter_mut().zip(order) {
+    fn moves(to: u32, from: &[u8; 32]) -> (Plain<N>, [u8; N]) {
+        let mut order = [0; N];
+        for (to, from) in order.iter_mut().zip(from) {
             *to = from % N as u8;
         }
-        out
+        (Self::mask(to), order)
     }
     #[inline(always)]
-    fn permute(self, order: [u8; N]) -> Self {
+    fn take(self, other: Self, (mask, order): (Plain<N>, [u8; N])) -> Self {
         let mut out = [0; N];
         for (lane, from) in out.iter_mut().zip(order) {
-            *lane = self.0[usize::from(from) % N];
+            *lane = other.0[usize::from(from) % N];
         }
-        Self(out)
+        self.blend(mask, Self(out))
     }
     #[inline(always)]
     fn from_values(values: &[u8; 32]) -> Self {
@@ -367,7 +368,7 @@ mod tests {
             let lanes = u32::from(words[0]) << 16 | u32::from(words[1]);
             same("blend", a.blend(L::mask(lanes), b), x.blend(Plain::<N>::mask(lanes), y));
             let order = words.map(|word| (word % N as u16) as u8);
-            same("permute", a.permute(L::order(&order)), x.permute(Plain::<N>::order(&order)));
+            same("take", a.take(w, L::moves(lanes, &order)), x.take(v, Plain::<N>::moves(lanes, &order)));
             let values = words.map(|word| (word % 10) as u8);
             same("from_values", L::from_values(&values), Plain::from_values(&values));
             let [mut found, mut expected] = [[0; 32]; 2];

@@ -118,7 +118,7 @@ macro_rules! ternary {
 impl Lanes for Avx512 {
     const COUNT: usize = 32;
     type Mask = __mmask32;
-    type Order = __m512i;
+    type Moves = (__mmask32, __m512i);
 
     #[inline(always)]
     fn splat(value: u16) -> Self {
@@ -222,12 +222,12 @@ impl Lanes for Avx512 {
         Self(simd!(_mm512_mask_blend_epi16(mask, self.0, other.0)))
     }
     #[inline(always)]
-    fn order(order: &[u8; 32]) -> __m512i {
-        simd!(_mm512_cvtepu8_epi16(_mm256_loadu_si256(order.as_ptr().cast())))
+    fn moves(to: u32, from: &[u8; 32]) -> (__mmask32, __m512i) {
+        (to, simd!(_mm512_cvtepu8_epi16(_mm256_loadu_si256(from.as_ptr().cast()))))
     }
     #[inline(always)]
-    fn permute(self, order: __m512i) -> Self {
-        Self(simd!(_mm512_permutexvar_epi16(order, self.0)))
+    fn take(self, other: Self, (to, from): (__mmask32, __m512i)) -> Self {
+        Self(simd!(_mm512_mask_permutexvar_epi16(self.0, to, from, other.0)))
     }
     #[inline(always)]
     fn from_values(values: &[u8; 32]) -> Self {
@@ -264,8 +264,8 @@ pub(super) struct Avx2(__m256i);
 impl Lanes for Avx2 {
     const COUNT: usize = 16;
     type Mask = __m256i;
-    /// Byte shuffles within each half and, for lanes that come from the other half, across.
-    type Order = (__m256i, __m256i);
+    /// The lanes to replace, and byte shuffles within each half and, for what comes from the other half, across.
+    type Moves = (__m256i, __m256i, __m256i);
 
     #[inline(always)]
     fn splat(value: u16) -> Self {
@@ -388,10 +388,10 @@ impl Lanes for Avx2 {
         Self(simd!(_mm256_blendv_epi8(self.0, other.0, mask)))
     }
     #[inline(always)]
-    fn order(order: &[u8; 32]) -> (__m256i, __m256i) {
+    fn moves(to: u32, from: &[u8; 32]) -> (__m256i, __m256i, __m256i) {
         simd!({
             // From lane numbers to pairs of byte numbers; bit 4 of those tells the halves apart.
-            let lanes = _mm256_cvtepu8_epi16(_mm_loadu_si128(order.as_ptr().cast()));
+            let lanes = _mm256_cvtepu8_epi16(_mm_loadu_si128(from.as_ptr().cast()));
             let low = _mm256_add_epi16(lanes, lanes);
             let high = _mm256_slli_epi16::<8>(_mm256_add_epi16(low, _mm256_set1_epi16(1)));
             let bytes = _mm256_or_si256(low, high);
@@ -400,18 +400,21 @@ impl Lanes for Avx2 {
                 _mm256_and_si256(_mm256_xor_si256(bytes, half), _mm256_set1_epi8(16)),
                 _mm256_set1_epi8(16),
             );
+            // A byte number with its highest bit set gives 0.
             let none = _mm256_set1_epi8(-128);
-            let own = _mm256_blendv_epi8(bytes, none, across);
-            let other = _mm256_blendv_epi8(none, bytes, across);
-            (own, other)
+            let to = Self::mask(to);
+            let own = _mm256_blendv_epi8(none, bytes, _mm256_andnot_si256(across, to));
+            let other = _mm256_blendv_epi8(none, bytes, _mm256_and_si256(across, to));
+            (to, own, other)
         })
     }
     #[inline(always)]
-    fn permute(self, order: (__m256i, __m256i)) -> Self {
+    fn take(self, other: Self, (to, own, across): (__m256i, __m256i, __m256i)) -> Self {
         simd!({
-            let swapped = _mm256_permute4x64_epi64::<0x4E>(self.0);
-            let own = _mm256_shuffle_epi8(self.0, order.0);
-            Self(_mm256_or_si256(own, _mm256_shuffle_epi8(swapped, order.1)))
+            let swapped = _mm256_permute4x64_epi64::<0x4E>(other.0);
+            let moved =
+                _mm256_or_si256(_mm256_shuffle_epi8(other.0, own), _mm256_shuffle_epi8(swapped, across));
+            Self(_mm256_or_si256(_mm256_andnot_si256(to, self.0), moved))
         })
     }
     #[inline(always)]
@@ -447,7 +450,7 @@ pub(super) struct Sse41(__m128i);
 impl Lanes for Sse41 {
     const COUNT: usize = 8;
     type Mask = __m128i;
-    type Order = __m128i;
+    type Moves = (__m128i, __m128i);
 
     #[inline(always)]
     fn splat(value: u16) -> Self {
@@ -566,16 +569,19 @@ impl Lanes for Sse41 {
         Self(simd!(_mm_blendv_epi8(self.0, other.0, mask)))
     }
     #[inline(always)]
-    fn order(order: &[u8; 32]) -> __m128i {
+    fn moves(to: u32, from: &[u8; 32]) -> (__m128i, __m128i) {
         simd!({
-            let lanes = _mm_cvtepu8_epi16(_mm_loadl_epi64(order.as_ptr().cast()));
+            let lanes = _mm_cvtepu8_epi16(_mm_loadl_epi64(from.as_ptr().cast()));
             let low = _mm_add_epi16(lanes, lanes);
-            _mm_or_si128(low, _mm_slli_epi16::<8>(_mm_add_epi16(low, _mm_set1_epi16(1))))
+            let bytes = _mm_or_si128(low, _mm_slli_epi16::<8>(_mm_add_epi16(low, _mm_set1_epi16(1))));
+            // A byte number with its highest bit set gives 0.
+            let to = Self::mask(to);
+            (to, _mm_blendv_epi8(_mm_set1_epi8(-128), bytes, to))
         })
     }
     #[inline(always)]
-    fn permute(self, order: __m128i) -> Self {
-        Self(simd!(_mm_shuffle_epi8(self.0, order)))
+    fn take(self, other: Self, (to, from): (__m128i, __m128i)) -> Self {
+        simd!(Self(_mm_or_si128(_mm_andnot_si128(to, self.0), _mm_shuffle_epi8(other.0, from))))
     }
     #[inline(always)]
     fn from_values(values: &[u8; 32]) -> Self {
