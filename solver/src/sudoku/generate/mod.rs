@@ -1,72 +1,62 @@
-//! Generation: a job's line is a number, and the same number of the same task is the same grid on any machine.
+//! Generation: a job's line is a number, and the same number of the same task is the same grid or puzzle on any
+//! machine.
 //!
 //! | part | duty |
 //! |---|---|
 //! | [`Catalogue`] | a bijection between numbers and final grids |
-//! | [`Shuffle`] | the order of a seed: which grid is whose |
 //! | `fillings` | the tables behind the catalogue |
+//! | [`Shuffle`] | the order of a seed: which grid is whose |
+//! | `dig` | clues off grids, many at a time |
+//! | `puzzles` | tries until a puzzle is as wanted |
+//! | `unavoidable` | where a clue must stay |
+//! | `symmetry` | which cells stand or fall together |
+//! | `wanted` | the task's options |
 //! | `number` | lines to numbers |
+//! | `checks` | the independent look at what was made |
 
 mod catalogue;
+mod checks;
+mod dig;
 mod fillings;
 mod number;
+mod puzzles;
 mod shuffle;
+mod symmetry;
+mod unavoidable;
+mod wanted;
 
 pub use catalogue::{Catalogue, GRIDS};
 pub use shuffle::Shuffle;
 
 use crate::engine::{Budget, Engine};
-use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes};
-use crate::sudoku::{CELLS, verify};
-use crate::task::{Domain, NO_CONFLICT, Operation, OptionSpec, Values};
+use crate::outcome::{OutcomeKind, Outcomes};
+use crate::sudoku::Board;
+use crate::task::Operation;
+use puzzles::{End, Puzzles};
+use wanted::Wanted;
 
 pub(crate) const OPERATION: Operation = Operation {
     name: "generate",
-    about: "a final grid for each number, all equally likely; distinct numbers, distinct grids",
-    options: &[
-        OptionSpec {
-            name: "seed",
-            about: "another seed is another order of all grids",
-            default: 0,
-            domain: Domain::Number(0, u64::MAX),
-        },
-        OptionSpec {
-            name: "corner",
-            about: "the digit in the top left corner; 0: any",
-            default: 0,
-            domain: Domain::Number(0, 9),
-        },
-    ],
-    conflict: NO_CONFLICT,
+    about: "a final grid or a puzzle for each number; distinct numbers, distinct ones",
+    options: wanted::OPTIONS,
+    conflict: wanted::conflict,
     canonical: number::canonical,
-    verify: |values, line, outcome| verify(&Wanted::new(values), line, outcome),
-    engine: |values| Box::new(Generator::new(&Wanted::new(values))),
+    verify: |values, line, outcome| checks::verify(&Wanted::new(values), line, outcome),
+    engine: |values| {
+        let wanted = Wanted::new(values);
+        match &wanted.puzzle {
+            None => Box::new(GridEngine { shuffle: Shuffle::new(wanted.seed, wanted.corner) }),
+            Some(puzzle) => Box::new(PuzzleEngine { puzzles: Puzzles::new(&wanted, puzzle) }),
+        }
+    },
 };
 
-/// What a task asks for.
-struct Wanted {
-    seed: u64,
-    corner: u8,
-}
-
-impl Wanted {
-    fn new(values: &Values) -> Self {
-        Self { seed: values[0], corner: values[1] as u8 }
-    }
-}
-
-/// One solver thread's generator.
-struct Generator {
+/// Numbers to final grids.
+struct GridEngine {
     shuffle: Shuffle,
 }
 
-impl Generator {
-    fn new(wanted: &Wanted) -> Self {
-        Self { shuffle: Shuffle::new(wanted.seed, wanted.corner) }
-    }
-}
-
-impl Engine for Generator {
+impl Engine for GridEngine {
     fn solve(&mut self, lines: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for line in lines {
             match number::read(line) {
@@ -81,17 +71,46 @@ impl Engine for Generator {
     }
 }
 
-/// Whether an answer is a grid as wanted. That it is this very number's grid is not checked.
-fn verify(wanted: &Wanted, line: &[u8], outcome: OutcomeRef<'_>) -> bool {
-    match outcome.kind {
-        OutcomeKind::Cancelled | OutcomeKind::Failed => true,
-        OutcomeKind::Invalid => number::read(line).is_err(),
-        OutcomeKind::Solved => {
-            let corner = |grid: &[u8]| wanted.corner == 0 || grid[0] == b'0' + wanted.corner;
-            number::read(line).is_ok()
-                && <&[u8; CELLS]>::try_from(outcome.text)
-                    .is_ok_and(|grid| verify::is_solution_line(&[b'.'; CELLS], grid) && corner(grid))
+/// Numbers to puzzles.
+struct PuzzleEngine {
+    puzzles: Puzzles,
+}
+
+impl Engine for PuzzleEngine {
+    fn solve(&mut self, lines: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
+        let numbers: Vec<Result<u64, Vec<u8>>> = lines.iter().map(|line| number::read(line)).collect();
+        let good: Vec<u64> = numbers.iter().flatten().copied().collect();
+        let mut ends = self.puzzles.make(&good, budget).into_iter();
+        let mut text = Vec::new();
+        for number in numbers {
+            text.clear();
+            let kind = match number.map(|_| ends.next()) {
+                Err(reason) => {
+                    text = reason;
+                    OutcomeKind::Invalid
+                }
+                Ok(Some(End::Found(cells))) => {
+                    write(cells, &mut text);
+                    OutcomeKind::Solved
+                }
+                Ok(Some(End::Nearest(cells))) => {
+                    write(cells, &mut text);
+                    OutcomeKind::TimedOut
+                }
+                Ok(Some(End::Stopped(nearest))) => {
+                    let kind = budget.unfinished();
+                    if let Some(cells) = nearest.filter(|_| kind == OutcomeKind::TimedOut) {
+                        write(cells, &mut text);
+                    }
+                    kind
+                }
+                Ok(None) => unreachable!("one end for each number"),
+            };
+            outcomes.push(kind, &text);
         }
-        OutcomeKind::NoSolution | OutcomeKind::Multiple | OutcomeKind::TimedOut => false,
     }
+}
+
+fn write(cells: [u8; crate::sudoku::CELLS], text: &mut Vec<u8>) {
+    Board::from_cells(cells).expect("digits and blanks").write(text);
 }

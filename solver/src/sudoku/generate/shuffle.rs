@@ -102,10 +102,21 @@ impl Random {
         Self(seed)
     }
 
+    /// Numbers settled by all of these words.
+    pub(super) fn of(words: &[u64]) -> Self {
+        Self(words.iter().fold(0, |state, word| mixed(state.wrapping_add(STEP) ^ word)))
+    }
+
     #[inline]
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         mixed(self.0)
+    }
+
+    /// A number below `bound`; the bias is about `bound` / 2^64.
+    #[inline]
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        below(self.next(), bound)
     }
 }
 
