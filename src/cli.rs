@@ -35,7 +35,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Solve a file of puzzles and print the answers as they come.
     Solve(solve::SolveArgs),
-    /// Generate sudokus: final grids, all equally likely, none twice.
+    /// Generate sudokus: final grids, all equally likely, or puzzles; none twice.
     Generate(generate::GenerateArgs),
     /// Put a file of puzzles on the queue and print its batch id.
     Submit(submit::SubmitArgs),

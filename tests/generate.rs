@@ -65,6 +65,43 @@ fn formats_count_from_the_beginning_of_the_run() {
 }
 
 #[test]
+fn puzzles_come_with_the_clues_and_the_symmetry_asked_for() {
+    let bench = Bench::with_worker();
+    let args = ["puzzles", "-c", "300", "--seed", "5", "--clues", "26..=30", "--symmetry", "half-turn"];
+    let puzzles = lines(&bench, &args);
+    assert_eq!(lines(&bench, &[&args[..], &["--embedded"]].concat()), puzzles);
+    for puzzle in &puzzles {
+        let blanks: Vec<bool> = puzzle.bytes().map(|byte| byte == b'.').collect();
+        assert!((26..=30).contains(&blanks.iter().filter(|&&blank| !blank).count()), "{puzzle}");
+        assert!((0..81).all(|cell| blanks[cell] == blanks[80 - cell]), "{puzzle}");
+    }
+    // Each has one solution, says the solver, and no two have the same.
+    let ran = bench.run(&["solve", "-q", &bench.file("puzzles.txt", puzzles.join("\n"))]);
+    assert_eq!((ran.code, ran.out.lines().collect::<HashSet<_>>().len()), (0, 300), "{}", ran.err);
+}
+
+#[test]
+fn minimal_puzzles_of_a_difficulty() {
+    let bench = Bench::bare();
+    let easy = lines(&bench, &["minimal", "-c", "5", "--seed", "6", "--difficulty", "..=2.5"]);
+    let ran = bench.run(&["solve", "-q", "--task", "sudoku.rate", &bench.file("easy.txt", easy.join("\n"))]);
+    let rated: Vec<f64> =
+        ran.out.lines().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
+    assert!(rated.len() == 5 && rated.iter().all(|&rating| rating <= 2.5), "{rated:?}");
+}
+
+#[test]
+fn a_puzzle_that_is_not_found_is_told_with_the_nearest() {
+    let bench = Bench::bare();
+    let ran = bench.run(&["generate", "minimal", "-c", "2", "--seed", "1", "--clues", "17", "--tries", "10"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    for line in ran.out.lines() {
+        assert_eq!(line.strip_prefix("TimedOut: ").map(str::len), Some(81), "{line}");
+    }
+    assert!(ran.err.contains("2 jobs: 2 timed out"), "{}", ran.err);
+}
+
+#[test]
 fn what_cannot_be_is_refused_at_once() {
     let bench = Bench::bare();
     let check = |args: &[&str], code, message: &str| {
@@ -77,6 +114,12 @@ fn what_cannot_be_is_refused_at_once() {
     check(&["--seed", "x"], 2, "invalid value 'x' for '--seed <N>'");
     let last = u64::MAX.to_string();
     check(&["-c", "2", "--from", &last], 2, "indices end at 18446744073709551615");
+    check(&["--clues", "24"], 2, "are for puzzles: puzzled generate puzzles");
+    check(&["puzzles", "--clues", "16"], 2, "clues_max must be a whole number from 17 to 81");
+    check(&["puzzles", "--clues", "24-28"], 2, "expected N or MIN..=MAX, such as 24 or 24..=28");
+    check(&["puzzles", "--difficulty", "3.25"], 2, "expected N or MIN..=MAX, such as 2.0 or 3.0..=5.0");
+    check(&["puzzles", "--symmetry", "spiral"], 2, "symmetry must be one of none, half-turn");
+    check(&["minimal", "--clues", "41..=50"], 2, "use what=puzzle");
     check(&["-o", "missing/out.txt"], 4, "cannot write missing/out.txt");
 }
 
