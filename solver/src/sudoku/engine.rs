@@ -1,7 +1,7 @@
 //! Sudoku tasks: texts to boards, verdicts to outcomes. The searching is done elsewhere.
 //!
-//! All 9x9 boards of a call go to the lane engine as one slice, those of pencil marks as another; a few alone go to the
-//! bit-mask engine. The other sizes go one by one to exact cover.
+//! All 9x9 boards of a call go to the lane engine as one slice, those of pencil marks as another; one alone is first
+//! tried by the bit-mask engine. The other sizes go one by one to exact cover.
 
 use std::io::Write;
 
@@ -71,8 +71,9 @@ impl Question {
 /// Stands behind an answer cut off at its limit: there are more.
 const MORE: u8 = b'+';
 
-/// Boards in a call up to which solving them one by one is sooner done than filling lanes.
-const ALONE_MAX: usize = 3;
+/// Guesses after which a board alone goes from bit masks to lanes. Measured from 2 to 64: fewer are dear for boards of many
+/// solutions, more for hard ones, and the rest does not care.
+const ALONE_NODES: u64 = 16;
 
 /// Puzzles solved at once at least; as many fill the lanes well.
 const SLICE_MIN: u64 = 64;
@@ -95,10 +96,27 @@ pub(crate) struct SudokuEngine {
 
 /// The engines for 9x9.
 struct NineByNine {
-    /// For up to [`ALONE_MAX`] boards in a call.
     bitmask: Bitmask,
-    /// For more.
     lanes: LaneEngine,
+}
+
+impl NineByNine {
+    /// Solves one board: by bit masks, which come to the end first where few guesses are needed, and else by lanes, which
+    /// share the guesses out.
+    fn solve_alone<B: AnyBoard>(
+        &mut self,
+        board: &[B; 1],
+        limit: u64,
+        budget: &Budget<'_>,
+        verdicts: &mut Vec<Verdict>,
+    ) {
+        let few = Budget { nodes: budget.nodes_max().min(ALONE_NODES), ..*budget };
+        self.bitmask.solve_many(board, limit, &few, verdicts);
+        if verdicts[0].end == End::OutOfNodes && few.nodes < budget.nodes_max() {
+            verdicts.clear();
+            self.lanes.solve_many(board, limit, budget, verdicts);
+        }
+    }
 }
 
 /// How a puzzle is written.
@@ -141,8 +159,8 @@ impl<B: AnyBoard> Slice<B> {
         if question.shown() > 1 {
             let mut witness = |board, cells: &[u8; CELLS]| self.witnesses.push((board, *cells));
             engines.lanes.solve_each(boards, limit, budget, verdicts, &mut witness);
-        } else if boards.len() <= ALONE_MAX {
-            engines.bitmask.solve_many(boards, limit, budget, verdicts);
+        } else if let Some(board) = boards.as_array() {
+            engines.solve_alone(board, limit, budget, verdicts);
         } else {
             engines.lanes.solve_many(boards, limit, budget, verdicts);
         }
