@@ -23,7 +23,7 @@
 //! What an engine is asked has only yes and no for an answer; no solution that it shows is ever looked at.
 
 use super::shuffle::Random;
-use super::symmetry::Symmetry;
+use super::symmetry::{Orbits, Symmetry};
 use super::unavoidable::{self, CellSet};
 use crate::engine::Budget;
 use crate::sudoku::{Board, CELLS, Candidates, End, LaneEngine, Verdict};
@@ -59,11 +59,13 @@ const PEERS: [CellSet; CELLS] = {
 
 /// Puzzles being dug, side by side.
 pub(super) struct Digger {
-    orbits: &'static [CellSet],
+    orbits: &'static Orbits,
     lanes: LaneEngine,
     boards: Vec<Board>,
     /// Boards with one cell forbidden its digit.
     forbidden: Vec<Candidates>,
+    /// Whose boards these are, as indices of digs.
+    askers: [Vec<usize>; 2],
     verdicts: Vec<Verdict>,
 }
 
@@ -76,12 +78,14 @@ pub(super) struct Dig {
     marks: [u16; CELLS],
     /// Where each digit is in the grid, less one.
     digits: [CellSet; 9],
-    /// Sets that no clue is known to stay in.
+    /// Clues that are known to stay, in whole orbits.
+    stays: CellSet,
+    /// What is left of sets that must not become empty; those that a clue is known to stay in are of no use any more.
     unavoidable: Vec<CellSet>,
     /// Clues to leave at least.
     clues_min: u32,
     /// Cells that go or stay together.
-    orbits: &'static [CellSet],
+    orbits: &'static Orbits,
     /// The order of digging, as indices of orbits.
     order: Vec<u8>,
     stage: Stage,
@@ -104,13 +108,14 @@ impl Digger {
             lanes: LaneEngine::new(),
             boards: Vec::new(),
             forbidden: Vec::new(),
+            askers: [Vec::new(), Vec::new()],
             verdicts: Vec::new(),
         }
     }
 
     /// Begins to dig a grid, down to `clues_min` clues at most.
     pub(super) fn begin(&self, grid: [u8; CELLS], clues_min: usize, random: &mut Random) -> Dig {
-        let mut order = Vec::from_iter(0..self.orbits.len() as u8);
+        let mut order = Vec::from_iter(0..self.orbits.sets.len() as u8);
         for last in (1..order.len()).rev() {
             order.swap(last, random.below(last as u64 + 1) as usize);
         }
@@ -131,27 +136,29 @@ impl Digger {
     fn step(&mut self, digs: &mut [Dig], budget: &Budget<'_>) -> bool {
         self.boards.clear();
         self.forbidden.clear();
-        for dig in digs.iter() {
+        self.askers.iter_mut().for_each(Vec::clear);
+        for (asker, dig) in digs.iter().enumerate() {
             match dig.asks() {
                 Asks::Nothing => {}
                 Asks::WithGridAmong(left) => {
                     self.boards.push(Board::from_cells(dig.kept(left)).expect("digits and blanks"));
+                    self.askers[0].push(asker);
                 }
-                Asks::WithoutGrid(cell) => self.forbidden.push(dig.without(cell)),
+                Asks::WithoutGrid(cell) => {
+                    self.forbidden.push(dig.without(cell));
+                    self.askers[1].push(asker);
+                }
             }
         }
         if !self.ask(budget) {
             return false;
         }
         let (boards, forbidden) = self.verdicts.split_at(self.boards.len());
-        let (mut boards, mut forbidden) = (boards.iter(), forbidden.iter());
-        for dig in digs.iter_mut() {
-            let is_unique = match dig.asks() {
-                Asks::Nothing => continue,
-                Asks::WithGridAmong(_) => boards.next().is_some_and(|verdict| verdict.solutions == 1),
-                Asks::WithoutGrid(_) => forbidden.next().is_some_and(|verdict| verdict.solutions == 0),
-            };
-            dig.take_answer(is_unique);
+        for (&asker, verdict) in self.askers[0].iter().zip(boards) {
+            digs[asker].take_answer(verdict.solutions == 1);
+        }
+        for (&asker, verdict) in self.askers[1].iter().zip(forbidden) {
+            digs[asker].take_answer(verdict.solutions == 0);
         }
         true
     }
@@ -165,7 +172,7 @@ impl Digger {
         budget: &Budget<'_>,
     ) -> Option<Vec<bool>> {
         let mut needless = vec![false; digs.len()];
-        if self.orbits.len() == CELLS {
+        if self.orbits.sets.len() == CELLS {
             return Some(needless);
         }
         self.boards.clear();
@@ -207,7 +214,7 @@ enum Asks {
 }
 
 impl Dig {
-    fn new(grid: [u8; CELLS], clues_min: usize, orbits: &'static [CellSet], order: Vec<u8>) -> Self {
+    fn new(grid: [u8; CELLS], clues_min: usize, orbits: &'static Orbits, order: Vec<u8>) -> Self {
         let mut digits = [0; 9];
         (0..CELLS).for_each(|cell| digits[usize::from(grid[cell]) - 1] |= 1 << cell);
         let mut unavoidable = Vec::with_capacity(128);
@@ -216,7 +223,7 @@ impl Dig {
         let mut left = ALL;
         let lefts: Vec<CellSet> = (order.iter())
             .map(|&orbit| {
-                left &= !orbits[usize::from(orbit)];
+                left &= !orbits.sets[usize::from(orbit)];
                 left
             })
             .collect();
@@ -229,6 +236,7 @@ impl Dig {
             left: ALL,
             marks: grid.map(|digit| 1 << (digit - 1)),
             digits,
+            stays: 0,
             unavoidable,
             clues_min,
             orbits,
@@ -241,7 +249,7 @@ impl Dig {
 
     /// The orbit at a place of the order.
     fn orbit(&self, place: usize) -> CellSet {
-        self.orbits[usize::from(self.order[place])]
+        self.orbits.sets[usize::from(self.order[place])]
     }
 
     /// The number of clues left.
@@ -263,6 +271,22 @@ impl Dig {
     fn take_away(&mut self, orbit: CellSet) {
         self.left &= !orbit;
         bits(orbit).for_each(|cell| self.marks[cell] = Candidates::ANY);
+    }
+
+    /// An orbit stays if it is all that is left of an unavoidable set.
+    fn look_at_sets(&mut self) {
+        // Nothing here can be predicted, so there are no branches.
+        let mut kept = 0;
+        for index in 0..self.unavoidable.len() {
+            let set = self.unavoidable[index] & self.left;
+            let orbit = self.orbits.of(set.trailing_zeros() as usize);
+            let is_settled = set & self.stays != 0;
+            let is_last = set & !orbit == 0;
+            self.stays |= orbit & 0u128.wrapping_sub(u128::from(is_last));
+            self.unavoidable[kept] = set;
+            kept += usize::from(!(is_settled | is_last));
+        }
+        self.unavoidable.truncate(kept);
     }
 
     fn asks(&self) -> Asks {
@@ -301,12 +325,13 @@ impl Dig {
                 }
             }
             Stage::Single { next } => {
-                let orbit = self.orbits[usize::from(self.order[*next])];
+                let orbit = self.orbits.sets[usize::from(self.order[*next])];
                 *next += 1;
                 if is_unique {
                     self.take_away(orbit);
+                    self.look_at_sets();
                 } else {
-                    self.unavoidable.retain(|set| set & orbit == 0);
+                    self.stays |= orbit;
                 }
             }
             Stage::Done => {}
@@ -320,8 +345,8 @@ impl Dig {
             && lost - sure == 1
         {
             (0..sure).for_each(|place| self.take_away(self.orbit(place)));
-            let stays = if sure < self.order.len() { self.orbit(sure) } else { 0 };
-            self.unavoidable.retain(|set| set & stays == 0);
+            self.stays = if sure < self.order.len() { self.orbit(sure) } else { 0 };
+            self.look_at_sets();
             self.stage = Stage::Single { next: lost };
         }
         while let Stage::Single { next } = self.stage {
@@ -330,14 +355,13 @@ impl Dig {
                 return;
             }
             let orbit = self.orbit(next);
-            let rest = self.left & !orbit;
-            if self.unavoidable.iter().any(|set| set & rest == 0) {
-                self.unavoidable.retain(|set| set & orbit == 0);
-            } else if rest.count_ones() >= self.clues_min {
+            let leaves_enough = (self.left & !orbit).count_ones() >= self.clues_min;
+            if orbit & self.stays == 0 && leaves_enough {
                 if !(orbit.is_power_of_two() && self.is_forced(orbit.trailing_zeros() as usize)) {
                     return;
                 }
                 self.take_away(orbit);
+                self.look_at_sets();
             }
             self.stage = Stage::Single { next: next + 1 };
         }
@@ -347,14 +371,13 @@ impl Dig {
     fn is_forced(&self, cell: usize) -> bool {
         let rest = self.left & !(1 << cell);
         let digit = usize::from(self.grid[cell]) - 1;
-        let others = (0..9).filter(|&other| other != digit);
         let seen = PEERS[cell] & rest;
-        if others.clone().all(|other| seen & self.digits[other] != 0) {
+        if (0..9).all(|other| other == digit || seen & self.digits[other] != 0) {
             return true;
         }
-        let same = self.digits[digit] & rest;
-        let blank = !rest & !(1 << cell);
-        UNITS[cell].iter().any(|unit| bits(unit & blank).all(|cell| PEERS[cell] & same != 0))
+        // Cells that cannot be this digit.
+        let shut = bits(self.digits[digit] & rest).fold(rest, |shut, cell| shut | PEERS[cell]);
+        UNITS[cell].iter().any(|unit| unit & !shut == 1 << cell)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::engine::Budget;
 use crate::sudoku::{self, Board, CELLS, Rater};
 
 /// Puzzles dug side by side: enough to fill the widest lanes while some are done before others.
-const WAVE: usize = 512;
+const WAVE: usize = 1024;
 
 /// The end of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -59,9 +59,9 @@ impl Symmetry {
     }
 
     /// Sets of cells that are all clues or all blank.
-    pub(super) fn orbits(self) -> &'static [CellSet] {
-        static ORBITS: LazyLock<Vec<Vec<CellSet>>> =
-            LazyLock::new(|| GENERATORS.iter().map(|moves| orbits(moves)).collect());
+    pub(super) fn orbits(self) -> &'static Orbits {
+        static ORBITS: LazyLock<Vec<Orbits>> =
+            LazyLock::new(|| GENERATORS.iter().map(|moves| Orbits::new(moves)).collect());
         &ORBITS[self.0]
     }
 
@@ -76,23 +76,40 @@ impl Symmetry {
     }
 }
 
-fn orbits(moves: &[Move]) -> Vec<CellSet> {
-    let (mut orbits, mut seen) = (Vec::new(), 0);
-    for cell in 0..CELLS {
-        let (mut orbit, mut open): (CellSet, CellSet) = (0, (1 << cell) & !seen);
-        while open != 0 {
-            let from = open.trailing_zeros() as usize;
-            orbit |= 1 << from;
-            for step in moves {
-                let (row, column) = step(from / 9, from % 9);
-                open |= 1 << (9 * row + column);
+/// The orbits of a group: where its moves take a cell.
+pub(super) struct Orbits {
+    /// Each once, in the order of their first cells.
+    pub(super) sets: Vec<CellSet>,
+    by_cell: [CellSet; CELLS],
+}
+
+impl Orbits {
+    fn new(moves: &[Move]) -> Self {
+        let (mut sets, mut by_cell) = (Vec::new(), [0; CELLS]);
+        for cell in 0..CELLS {
+            if by_cell[cell] != 0 {
+                continue;
             }
-            open &= !orbit;
+            let (mut orbit, mut open): (CellSet, CellSet) = (0, 1 << cell);
+            while open != 0 {
+                let from = open.trailing_zeros() as usize;
+                orbit |= 1 << from;
+                for step in moves {
+                    let (row, column) = step(from / 9, from % 9);
+                    open |= 1 << (9 * row + column);
+                }
+                open &= !orbit;
+            }
+            (0..CELLS).filter(|other| orbit >> other & 1 == 1).for_each(|other| by_cell[other] = orbit);
+            sets.push(orbit);
         }
-        seen |= orbit;
-        orbits.extend((orbit != 0).then_some(orbit));
+        Self { sets, by_cell }
     }
-    orbits
+
+    /// The orbit of a cell.
+    pub(super) fn of(&self, cell: usize) -> CellSet {
+        self.by_cell[cell]
+    }
 }
 
 #[cfg(test)]
@@ -105,7 +122,7 @@ mod tests {
         let expected = [81, 41, 21, 45, 45, 25, 45, 45, 25, 15];
         for (place, count) in expected.into_iter().enumerate() {
             let symmetry = Symmetry::new(place);
-            let orbits = symmetry.orbits();
+            let orbits = &symmetry.orbits().sets;
             assert_eq!(orbits.len(), count, "{}", NAMES[place]);
             assert_eq!(orbits.iter().sum::<CellSet>(), (1 << CELLS) - 1);
             for orbit in orbits {
