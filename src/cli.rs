@@ -11,19 +11,22 @@ use crate::commands::{
     status, submit, up, watch, worker,
 };
 
+/// Flags of every command stand apart from its own.
+const COMMON: &str = "Common options";
+
 /// A distributed job queue for puzzles.
 #[derive(Parser, Debug)]
 #[command(name = "puzzled", version, about, after_help = exit_codes(), arg_required_else_help = true)]
 pub(crate) struct Cli {
     /// Settings file [default: ./puzzled.toml if there is one].
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = COMMON)]
     config: Option<PathBuf>,
     /// Where Redis is, such as redis://127.0.0.1:6379.
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", help_heading = COMMON)]
     redis: Option<String>,
     /// Any setting, such as worker.prefetch=3; `puzzled config` lists them. May be repeated.
     // Not `global`: see `with_settings`.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, help_heading = COMMON)]
     sets: Vec<(String, String)>,
     /// What to do.
     #[command(subcommand)]
