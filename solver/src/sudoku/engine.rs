@@ -1,7 +1,7 @@
 //! Sudoku tasks: texts to boards, verdicts to outcomes. The searching is done elsewhere.
 //!
 //! All 9x9 boards of a call go to the lane engine as one slice, those of pencil marks as another; one alone is first
-//! tried by the bit-mask engine. The other sizes go one by one to exact cover.
+//! tried by the bit-mask engine. The other sizes go one by one to clause learning.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::sudoku::board::Puzzle;
 use crate::sudoku::candidates::MARKS;
 use crate::sudoku::verify::{is_solution_line, is_solution_of_marks};
 use crate::sudoku::{
-    AnyBoard, Bitmask, Board, CELLS, Candidates, End, ExactCover, LaneEngine, Verdict, board, is_solution,
+    AnyBoard, Bitmask, Board, CELLS, Candidates, ClauseLearning, End, LaneEngine, Verdict, board, is_solution,
 };
 
 /// What is asked about each board.
@@ -86,7 +86,7 @@ pub(crate) struct SudokuEngine {
     question: Question,
     nine: NineByNine,
     /// For box sizes 2 to 5; built when the first such board comes.
-    exact_covers: [Option<ExactCover>; 4],
+    clause_learning: [Option<ClauseLearning>; 4],
     givens: Slice<Board>,
     pencil_marks: Slice<Candidates>,
     /// Where each puzzle of the call went.
@@ -194,7 +194,7 @@ impl SudokuEngine {
         Self {
             question,
             nine: NineByNine { bitmask: Bitmask::new(), lanes: LaneEngine::new() },
-            exact_covers: [const { None }; 4],
+            clause_learning: [const { None }; 4],
             givens: Slice::new(),
             pencil_marks: Slice::new(),
             forms: Vec::new(),
@@ -244,7 +244,7 @@ impl SudokuEngine {
             Err(reason) => return outcomes.push(OutcomeKind::Invalid, &reason),
         };
         let box_size = grid.box_size();
-        let engine = self.exact_covers[box_size - 2].get_or_insert_with(|| ExactCover::new(box_size));
+        let engine = self.clause_learning[box_size - 2].get_or_insert_with(|| ClauseLearning::new(box_size));
         let shown = self.question.shown();
         let mut witnesses = Vec::new();
         let mut witness = |cells: &[u8]| {

@@ -1,4 +1,4 @@
-//! Exact cover with dancing links: the general engine, and the oracle for every faster one.
+//! Exact cover with dancing links: the oracle for every faster engine.
 //!
 //! A sudoku is a table of zeros and ones: a row ("option") for each value in each cell, a column ("item") for each
 //! demand: this cell is filled; this row, column or box has this value. A solution is a set of options that covers
@@ -7,8 +7,8 @@
 //! backwards (Knuth, "Dancing Links", 2000). Each step takes the item with fewest options, so forced moves cost no
 //! search and a dead end is seen at once.
 //!
-//! It is written for clarity and for every size, not for speed: 9x9 boards go elsewhere. There is no recursion; the
-//! path lives in a vector whose length the number of cells bounds.
+//! It is written for clarity and for every size, not for speed: no task uses it, tests and benches do. There is no
+//! recursion; the path lives in a vector whose length the number of cells bounds.
 
 use crate::engine::Budget;
 use crate::sudoku::{Board, CELLS, End, Verdict};

@@ -6,7 +6,8 @@
 //! | [`Candidates`] | a 9x9 board as pencil marks, and their text |
 //! | [`LaneEngine`] | the engine for slices of 9x9 boards, many at once |
 //! | [`Bitmask`] | the engine for one 9x9 board |
-//! | [`ExactCover`] | the general engine for every size, and the oracle the others are tested against |
+//! | [`ClauseLearning`] | the engine for 4x4, 16x16 and 25x25 boards |
+//! | [`ExactCover`] | plain and slow, for every size: the oracle the others are tested against |
 //! | [`Rater`] | how hard a board is for a person, and the steps that solve it |
 //! | [`Shuffle`] | all final grids, in the order of a seed |
 //! | [`is_solution`] | the independent checker |
@@ -23,6 +24,7 @@ mod bitmask;
 mod board;
 mod candidates;
 mod canonical;
+mod clause_learning;
 mod engine;
 mod exact_cover;
 mod generate;
@@ -34,6 +36,7 @@ pub use bitmask::Bitmask;
 pub use board::{Board, Grid};
 pub use candidates::{AnyBoard, Candidates};
 pub use canonical::{BAND_CLASSES, Canonical, Canonicalizer, Clash, Morph, NoForm, NotAMorph, band_class};
+pub use clause_learning::ClauseLearning;
 pub use exact_cover::ExactCover;
 pub use generate::{Catalogue, GRIDS, Shuffle};
 pub use lanes::{LaneEngine, Width, Work};
