@@ -26,8 +26,8 @@ pub(super) struct Analysis {
     marks: Vec<Mark>,
     marked: Vec<usize>,
     /// By variable: the walk that met it last.
-    walks: Vec<u32>,
-    walk: u32,
+    walks: Vec<u64>,
+    walk: u64,
     stack: Vec<usize>,
     visited: Vec<usize>,
     antecedents: Vec<usize>,
