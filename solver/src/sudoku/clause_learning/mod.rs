@@ -39,9 +39,9 @@
 //! 4. Clauses are forgotten by literal block distance (Audemard and Simon, "Glucose", 2009).
 //! 5. Restarts after 1, 1, 2, 1, 1, 2, 4, .. hundred conflicts (Luby, Sinclair and Zuckerman, 1993), in the simple
 //!    frame of MiniSat (Een and Sorensson, 2003).
-//! 6. The first thousand conflicts, and every fourth run after them, decide cell by cell: the smallest cell, weighted by
-//!    its conflicts (Boussemart et al., "Boosting systematic search by weighting constraints", 2004). By activity alone
-//!    a sparse board takes a hundred times as long; cell by cell alone, a hard one half as long again.
+//! 6. Until the first restart decisions go cell by cell: the smallest cell, weighted by its conflicts (Boussemart et al.,
+//!    "Boosting systematic search by weighting constraints", 2004), which finds solutions of sparse boards at once.
+//!    By cell to the end, hard 25x25 boards take half as long again.
 //!
 //! # Counting
 //!
@@ -76,12 +76,6 @@ use trail::{Conflict, Reason, Trail};
 
 /// Conflicts in the shortest run between two restarts; the others are multiples.
 const RUN: u64 = 100;
-
-/// For so many conflicts decisions go by cell only ..
-const BY_CELL_FIRST: u64 = 1000;
-
-/// .. and then in one of so many runs.
-const BY_CELL_EVERY: u64 = 4;
 
 /// Clauses are forgotten after so many conflicts, then after this much more each time, up to a bound.
 const FORGET_FIRST: u64 = 2000;
@@ -289,7 +283,7 @@ impl ClauseLearning {
     }
 
     fn decision(&mut self) -> Option<Literal> {
-        if self.schedule.conflicts < BY_CELL_FIRST || self.schedule.runs.is_multiple_of(BY_CELL_EVERY) {
+        if self.schedule.runs == 0 {
             self.order.by_cell(&self.groups, &self.trail)
         } else {
             self.order.by_activity(&self.trail)

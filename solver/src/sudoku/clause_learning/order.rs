@@ -1,6 +1,6 @@
 //! Which literal to decide on.
 //!
-//! Two rules take turns. *By cell*: the cell with fewest options left, where a conflict some time ago counts like fewer
+//! Two rules, for the caller to choose from. *By cell*: the cell with fewest options left, where a conflict some time ago counts like fewer
 //! options (weighted degree; Boussemart et al., 2004); it finds solutions of sparse boards. *By activity*: the variable
 //! that had part in most of the latest conflicts (VSIDS; Moskewicz et al., "Chaff", 2001); it proves hard boards unique.
 //! Either way the literal is decided to be true: that assigns far more than the opposite.
