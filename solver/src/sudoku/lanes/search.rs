@@ -264,7 +264,6 @@ impl<L: Lanes> Search<L> {
             target.owners[free] = source.owners[slot];
             target.cells[free] = source.cells[slot];
             target.rest[free] = source.rest[slot];
-            target.below[free] = source.below[slot];
         }
         target.block.take(to, &source.block, &order);
         target.kept |= to;
@@ -272,6 +271,8 @@ impl<L: Lanes> Search<L> {
         for free in bits(to) {
             let (old, new) = (place(from, usize::from(order[free])), place(into, free));
             self.rename(self.groups[into].owners[free], old, new);
+            // Only now: a place below may have been renamed where the old list had it.
+            self.groups[into].below[free] = self.groups[from].below[usize::from(order[free])];
         }
         self.spare.push(from);
     }
