@@ -289,6 +289,35 @@ fn a_hard_puzzle_alone_is_answered_like_one_among_others() {
     assert_eq!(kind, OutcomeKind::TimedOut);
 }
 
+#[test]
+fn large_slices_of_few_and_many_solutions_count_alike() {
+    // Enough branches kept side by side that groups of them must be merged.
+    let sets = [
+        CLUES_17,
+        MAGICTOUR,
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/serg_2k.txt")),
+    ];
+    let lines = sets.iter().flat_map(|set| set.lines().filter(|line| line.len() >= 81).take(800));
+    let boards: Vec<Board> = lines
+        .enumerate()
+        .map(|(index, line)| {
+            let mut cells = *Board::parse(&line.as_bytes()[..81]).expect("a board").cells();
+            let givens: Vec<usize> = (0..CELLS).filter(|&cell| cells[cell] != 0).collect();
+            for turn in 0..index % 12 {
+                cells[givens[(index * 7 + turn * 5) % givens.len()]] = 0;
+            }
+            Board::from_cells(cells).expect("digits")
+        })
+        .collect();
+    let mut expected = Vec::new();
+    Bitmask::new().solve_many(&boards, 20, &Budget::unlimited(), &mut expected);
+    for width in Width::available() {
+        let mut found = Vec::new();
+        lane_engine(width).solve_many(&boards, 20, &Budget::unlimited(), &mut found);
+        same_counts(&format!("{width:?}"), &boards, &found, &expected);
+    }
+}
+
 /// The text of pencil marks that say what a board's givens say.
 fn pencil_marks(board: &str) -> String {
     let mut text = Vec::new();
