@@ -30,6 +30,7 @@ mod exact_cover;
 mod generate;
 mod lanes;
 mod rate;
+mod units;
 mod verify;
 
 pub use bitmask::Bitmask;

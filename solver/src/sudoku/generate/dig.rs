@@ -26,36 +26,10 @@ use super::shuffle::Random;
 use super::symmetry::{Orbits, Symmetry};
 use super::unavoidable::{self, CellSet};
 use crate::engine::Budget;
+use crate::sudoku::units::{self, PEERS, UNIT_CELLS, UNITS_OF};
 use crate::sudoku::{Board, CELLS, Candidates, End, LaneEngine, Verdict};
 
 const ALL: CellSet = (1 << CELLS) - 1;
-
-/// Row, column and box of each cell.
-const UNITS: [[CellSet; 3]; CELLS] = {
-    let mut units = [[0; 3]; CELLS];
-    let mut pair = 0;
-    while pair < CELLS * CELLS {
-        let (cell, other) = (pair / CELLS, pair % CELLS);
-        let same_box = cell / 27 == other / 27 && cell % 9 / 3 == other % 9 / 3;
-        units[cell][0] |= ((cell / 9 == other / 9) as CellSet) << other;
-        units[cell][1] |= ((cell % 9 == other % 9) as CellSet) << other;
-        units[cell][2] |= (same_box as CellSet) << other;
-        pair += 1;
-    }
-    units
-};
-
-/// The 20 cells that share a unit with a cell.
-const PEERS: [CellSet; CELLS] = {
-    let mut peers = [0; CELLS];
-    let mut cell = 0;
-    while cell < CELLS {
-        let [row, column, square] = UNITS[cell];
-        peers[cell] = (row | column | square) & !(1 << cell);
-        cell += 1;
-    }
-    peers
-};
 
 /// Puzzles being dug, side by side.
 pub(super) struct Digger {
@@ -179,7 +153,7 @@ impl Digger {
         self.forbidden.clear();
         let mut owners = Vec::new();
         for (owner, dig) in digs.iter().enumerate().filter(|&(owner, _)| asked[owner]) {
-            for cell in bits(dig.left) {
+            for cell in units::cells(dig.left) {
                 self.forbidden.push(dig.without(cell));
                 owners.push(owner);
             }
@@ -264,13 +238,13 @@ impl Dig {
 
     fn kept(&self, cells: CellSet) -> [u8; CELLS] {
         let mut kept = self.grid;
-        bits(ALL & !cells).for_each(|cell| kept[cell] = 0);
+        units::cells(ALL & !cells).for_each(|cell| kept[cell] = 0);
         kept
     }
 
     fn take_away(&mut self, orbit: CellSet) {
         self.left &= !orbit;
-        bits(orbit).for_each(|cell| self.marks[cell] = Candidates::ANY);
+        units::cells(orbit).for_each(|cell| self.marks[cell] = Candidates::ANY);
     }
 
     /// An orbit stays if it is all that is left of an unavoidable set.
@@ -376,18 +350,9 @@ impl Dig {
             return true;
         }
         // Cells that cannot be this digit.
-        let shut = bits(self.digits[digit] & rest).fold(rest, |shut, cell| shut | PEERS[cell]);
-        UNITS[cell].iter().any(|unit| unit & !shut == 1 << cell)
+        let shut = units::cells(self.digits[digit] & rest).fold(rest, |shut, cell| shut | PEERS[cell]);
+        UNITS_OF[cell].iter().any(|&unit| UNIT_CELLS[usize::from(unit)] & !shut == 1 << cell)
     }
-}
-
-/// The cells of a set.
-fn bits(mut set: CellSet) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let cell = (set != 0).then_some(set.trailing_zeros() as usize);
-        set &= set.wrapping_sub(1);
-        cell
-    })
 }
 
 #[cfg(test)]
@@ -400,7 +365,7 @@ mod tests {
         let (mut cells, mut engine) = (grid, Bitmask::new());
         for orbit in order {
             let mut fewer = cells;
-            bits(orbit).for_each(|cell| fewer[cell] = 0);
+            units::cells(orbit).for_each(|cell| fewer[cell] = 0);
             let board = Board::from_cells(fewer).expect("digits and blanks");
             let mut verdicts = Vec::new();
             engine.solve_many(&[board], 2, &Budget::unlimited(), &mut verdicts);
@@ -433,7 +398,7 @@ mod tests {
             for (dig, needless) in
                 digs.iter().zip(needless.expect("nobody cancelled")).filter(|_| symmetry > 0)
             {
-                let alone = bits(dig.left).map(|cell| 1 << cell);
+                let alone = units::cells(dig.left).map(|cell| 1 << cell);
                 assert_eq!(needless, dug_plainly(dig.cells(), 0, alone) != dig.cells());
             }
         }

@@ -3,8 +3,8 @@
 
 use crate::sudoku::CELLS;
 use crate::sudoku::rate::pencil::Pencil;
-use crate::sudoku::rate::units::{PEERS, bits, cells};
 use crate::sudoku::rate::{Step, Technique};
+use crate::sudoku::units::{PEERS, bits, cells};
 
 /// Two cells, and cells of two candidates that see both.
 pub(super) fn pair(pencil: &Pencil, step: &mut Step) -> bool {

@@ -16,8 +16,8 @@ use crate::sudoku::rate::links::{
 };
 use crate::sudoku::rate::pencil::Pencil;
 use crate::sudoku::rate::technique::length_surcharge;
-use crate::sudoku::rate::units::{PEERS, bits};
 use crate::sudoku::rate::{Effort, Node, Step, Technique};
+use crate::sudoku::units::{PEERS, bits};
 
 /// Memory of the search.
 pub(super) struct Chains {

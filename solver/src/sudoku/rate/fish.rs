@@ -3,8 +3,8 @@
 
 use crate::sudoku::rate::pencil::Pencil;
 use crate::sudoku::rate::subsets::unions;
-use crate::sudoku::rate::units::{COLUMNS, ROWS, UNIT_CELLS, bits};
 use crate::sudoku::rate::{Step, Technique};
+use crate::sudoku::units::{COLUMNS, ROWS, UNIT_CELLS, bits};
 
 /// An X-wing, swordfish or jellyfish.
 pub(super) fn find(pencil: &Pencil, size: u32, step: &mut Step) -> bool {

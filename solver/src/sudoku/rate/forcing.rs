@@ -20,8 +20,8 @@ use crate::sudoku::rate::links::{
 use crate::sudoku::rate::pencil::Pencil;
 use crate::sudoku::rate::plus;
 use crate::sudoku::rate::technique::length_surcharge;
-use crate::sudoku::rate::units::{UNITS, UNITS_OF, bits, is_single};
 use crate::sudoku::rate::{Effort, Step, Technique};
+use crate::sudoku::units::{UNITS, UNITS_OF, bits, is_single};
 
 /// How trees are grown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

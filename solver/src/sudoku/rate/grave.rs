@@ -8,8 +8,8 @@
 use crate::sudoku::CELLS;
 use crate::sudoku::rate::pencil::Pencil;
 use crate::sudoku::rate::subsets::unions;
-use crate::sudoku::rate::units::{PEERS, POSITIONS, UNIT_CELLS, UNITS, UNITS_OF, bits, cells};
 use crate::sudoku::rate::{Step, Technique};
+use crate::sudoku::units::{PEERS, POSITIONS, UNIT_CELLS, UNITS, UNITS_OF, bits, cells};
 
 /// What keeps a board from being a grave.
 struct Grave {

@@ -9,7 +9,7 @@
 
 use crate::sudoku::CELLS;
 use crate::sudoku::rate::pencil::Pencil;
-use crate::sudoku::rate::units::{PEERS, POSITIONS, UNITS, UNITS_OF, bits, cells};
+use crate::sudoku::units::{PEERS, POSITIONS, UNITS, UNITS_OF, bits, cells};
 
 /// All candidates there may be.
 pub(super) const CANDIDATES: usize = 9 * CELLS;

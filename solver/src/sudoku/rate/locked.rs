@@ -19,8 +19,8 @@
 //! ```
 
 use crate::sudoku::rate::pencil::Pencil;
-use crate::sudoku::rate::units::{BOX_COLUMN, BOX_ROW, COLUMNS, ROWS, UNIT_CELLS, is_single};
 use crate::sudoku::rate::{Step, Technique};
+use crate::sudoku::units::{BOX_COLUMN, BOX_ROW, COLUMNS, ROWS, UNIT_CELLS, is_single};
 
 /// A pointing that leaves one place for the digit in another box.
 pub(super) fn direct(pencil: &Pencil, step: &mut Step) -> bool {

@@ -16,7 +16,7 @@
 //!
 //! | part | duty |
 //! |---|---|
-//! | `pencil`, `units` | candidates, and the geometry of the board |
+//! | `pencil` | candidates |
 //! | `technique`, `step` | the scale, and what one step says |
 //! | `singles`, `locked`, `subsets`, `fish`, `wings`, `uniqueness`, `grave`, `aligned` | a family of techniques each |
 //! | `links`, `chains` | single chains: nothing but implications between candidates |
@@ -41,7 +41,6 @@ mod step;
 mod subsets;
 mod technique;
 mod uniqueness;
-mod units;
 mod wings;
 
 pub(crate) use engine::{RateEngine, Report, canonical, verify};
@@ -49,7 +48,7 @@ pub use step::{Node, Step};
 pub use technique::Technique;
 
 use crate::engine::Budget;
-use crate::sudoku::{Bitmask, Board, CELLS, End};
+use crate::sudoku::{Bitmask, Board, CELLS, End, units};
 use chains::Chains;
 use forcing::{Forcing, Growth};
 use pencil::Pencil;

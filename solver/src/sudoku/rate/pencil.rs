@@ -1,7 +1,7 @@
 //! The pencil marks: which digits each cell may still take, kept from three sides at once so that every technique
 //! finds its question answered by a mask.
 
-use crate::sudoku::rate::units::{PEERS, POSITIONS, UNITS_OF, bits, cells};
+use crate::sudoku::units::{PEERS, POSITIONS, UNITS_OF, bits, cells};
 use crate::sudoku::{Board, CELLS};
 
 /// A board with its candidates. Digits are 0 to 8.
@@ -110,7 +110,7 @@ impl Pencil {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sudoku::rate::units::UNITS;
+    use crate::sudoku::units::UNITS;
 
     /// The three sides must tell the same.
     fn check(pencil: &Pencil) {

@@ -4,7 +4,7 @@ use crate::sudoku::rate::links::{Candidate, candidate};
 use crate::sudoku::rate::locked;
 use crate::sudoku::rate::pencil::Pencil;
 use crate::sudoku::rate::subsets::unions;
-use crate::sudoku::rate::units::{COLUMNS, ROWS, UNIT_CELLS, UNITS, bits, cells};
+use crate::sudoku::units::{COLUMNS, ROWS, UNIT_CELLS, UNITS, bits, cells};
 
 /// A board before and after, and the ends of a search on it.
 struct Thinned<'a> {

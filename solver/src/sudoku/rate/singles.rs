@@ -2,8 +2,8 @@
 
 use crate::sudoku::CELLS;
 use crate::sudoku::rate::pencil::Pencil;
-use crate::sudoku::rate::units::{COLUMNS, ROWS, UNITS, is_single};
 use crate::sudoku::rate::{Step, Technique};
+use crate::sudoku::units::{COLUMNS, ROWS, UNITS, is_single};
 
 /// A digit with one place in a unit. Easiest first: the last cell of any unit; a box; a column or a row.
 pub(super) fn hidden(pencil: &Pencil, step: &mut Step) -> bool {

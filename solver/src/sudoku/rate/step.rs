@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::sudoku::rate::Technique;
-use crate::sudoku::rate::units::{bits, cells};
+use crate::sudoku::units::{bits, cells};
 
 /// What one use of a technique sees and what follows from it. Cells are 0 to 80, row by row; digits 1 to 9.
 #[derive(Clone, PartialEq, Eq, Debug)]

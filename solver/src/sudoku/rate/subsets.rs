@@ -4,8 +4,8 @@
 use std::ops::RangeInclusive;
 
 use crate::sudoku::rate::pencil::Pencil;
-use crate::sudoku::rate::units::{COLUMNS, ROWS, UNITS, bits, is_single};
 use crate::sudoku::rate::{Step, Technique};
+use crate::sudoku::units::{COLUMNS, ROWS, UNITS, bits, is_single};
 
 /// Boxes, columns, rows.
 fn units_in_order() -> impl Iterator<Item = usize> {

@@ -13,8 +13,8 @@
 
 use crate::sudoku::rate::pencil::Pencil;
 use crate::sudoku::rate::subsets::unions;
-use crate::sudoku::rate::units::{PEERS, POSITIONS, UNIT_CELLS, UNITS, UNITS_OF, bits, cells};
 use crate::sudoku::rate::{Step, Technique};
+use crate::sudoku::units::{PEERS, POSITIONS, UNIT_CELLS, UNITS, UNITS_OF, bits, cells};
 
 /// The shortest ring, and of the shortest one of the lowest type, that concludes anything.
 pub(super) fn find(pencil: &Pencil, step: &mut Step) -> bool {

@@ -7,8 +7,8 @@
 //! ```
 
 use crate::sudoku::rate::pencil::Pencil;
-use crate::sudoku::rate::units::{PEERS, cells, is_single};
 use crate::sudoku::rate::{Step, Technique};
+use crate::sudoku::units::{PEERS, cells, is_single};
 
 /// A wing whose pivot has two candidates.
 pub(super) fn xy(pencil: &Pencil, step: &mut Step) -> bool {
