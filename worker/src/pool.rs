@@ -14,6 +14,7 @@
 //! behind as there are posts, the pool is *worn out*: only a new process gets the cores back.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -75,12 +76,11 @@ struct Attempt {
     limit: Duration,
 }
 
-#[derive(Clone)]
 struct Work {
     chunks: Arc<[PoolChunk]>,
     stop: Arc<dyn Stop>,
     care: Care,
-    reply: Arc<Mutex<Option<oneshot::Sender<Vec<PoolResult>>>>>,
+    reply: oneshot::Sender<Vec<PoolResult>>,
 }
 
 /// What is known of work that a thread got stuck with. Jobs are counted through all its chunks.
@@ -153,7 +153,6 @@ impl Pool {
     /// Solves chunks on one thread, side by side. `None` when the pool is stopping or a bug killed the work.
     pub async fn solve(&self, chunks: Vec<PoolChunk>, stop: Arc<dyn Stop>) -> Option<Vec<PoolResult>> {
         let (reply, answer) = oneshot::channel();
-        let reply = Arc::new(Mutex::new(Some(reply)));
         self.sender.send(Work { chunks: chunks.into(), stop, care: Care::default(), reply }).ok()?;
         answer.await.ok()
     }
@@ -199,20 +198,27 @@ impl Crew {
         let post = &self.posts[post];
         let mut bench = Bench::new(&self.worker, self.factory);
         for work in first.into_iter().chain(&self.receiver) {
-            post.hand().work = Some(work.clone());
+            // Whoever has the post when it is done has the reply: the work itself stays there.
+            let (chunks, stop, care) = (work.chunks.clone(), work.stop.clone(), work.care.clone());
+            post.hand().work = Some(work);
             let watched = Watched { crew: self, post, thread };
-            let results = bench.solve(&work.chunks, work.stop.flag(), &work.care, &watched);
+            // Engines that panic are caught further in. A bug elsewhere must not leave the asker waiting.
+            let solve = || bench.solve(&chunks, stop.flag(), &care, &watched);
+            let results = catch_unwind(AssertUnwindSafe(solve)).ok();
             let mut hand = post.hand();
             if hand.thread != thread {
                 // It was only slow, and somebody else has the work and the post.
                 self.stuck.fetch_sub(1, Ordering::Relaxed);
                 return;
             }
-            (hand.work, hand.attempt) = (None, None);
+            hand.attempt = None;
+            let work = hand.work.take();
             drop(hand);
-            let reply = work.reply.lock().unwrap_or_else(PoisonError::into_inner).take();
-            // The asker may have given up (stop now); then its chunks are handed back and solved elsewhere.
-            drop(reply.map(|reply| reply.send(results)));
+            match (work, results) {
+                // The asker may have given up (stop now); then its chunks are handed back and solved elsewhere.
+                (Some(work), Some(results)) => drop(work.reply.send(results)),
+                _ => bench = Bench::new(&self.worker, self.factory),
+            }
         }
     }
 
@@ -232,6 +238,8 @@ impl Crew {
         hand.thread += 1;
         let thread = hand.thread;
         let mut work = hand.work.take();
+        // Counted while it cannot come back yet, or it would be taken off before.
+        let stuck = self.stuck.fetch_add(1, Ordering::Relaxed) + 1;
         drop(hand);
         if let Some(work) = &mut work {
             work.care.alone = true;
@@ -245,7 +253,7 @@ impl Crew {
         if let Err(error) = self.clone().man(post, thread, work) {
             tracing::error!(post, %error, "no new thread for the one that is stuck");
         }
-        if self.stuck.fetch_add(1, Ordering::Relaxed) + 1 >= self.posts.len() {
+        if stuck >= self.posts.len() {
             self.worn_out.cancel();
         }
     }
@@ -314,26 +322,15 @@ impl Watched<'_> {
 
 #[cfg(test)]
 mod tests {
-    use puzzled_queue::wire::{self, Encoding, PayloadWriter};
-    use puzzled_solver::OutcomeKind;
+    use puzzled_solver::{Budget, Engine, OutcomeKind, Outcomes};
 
     use super::*;
-
-    fn chunk(first: u64, task: &str, lines: &[&str]) -> PoolChunk {
-        let mut writer = PayloadWriter::new(&task.parse().unwrap(), Encoding::Text);
-        for line in lines {
-            writer.push(|out| out.extend_from_slice(line.as_bytes()));
-        }
-        let payload = writer.take();
-        PoolChunk { first, jobs: payload.jobs, payload: payload.bytes, wait_us: 0 }
-    }
+    use crate::solve::tests::{chunk, texts};
 
     async fn outcomes(pool: &Pool, chunks: &[PoolChunk]) -> Vec<(OutcomeKind, String)> {
         let stop = Arc::new(AtomicBool::new(false));
         let results = pool.solve(chunks.to_vec(), stop).await.expect("results");
-        let decoded = results.iter().map(|result| wire::decode_result(&result.result).unwrap().1);
-        let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
-        decoded.flat_map(|all| all.iter().map(|o| (o.kind, text(o.text))).collect::<Vec<_>>()).collect()
+        results.iter().flat_map(texts).collect()
     }
 
     /// What each of these words comes to.
@@ -357,6 +354,26 @@ mod tests {
         let mut found = outcomes(&pool, &chunks).await;
         assert_eq!(found.remove(2), (OutcomeKind::Solved, "x".to_owned()));
         assert_eq!((found, pool.stuck()), (expected(&words), 0));
+    }
+
+    /// Breaks the promise of one outcome a puzzle, which is a bug outside the engine's own care.
+    struct Mute;
+
+    impl Engine for Mute {
+        fn solve(&mut self, _: &[&[u8]], _: &Budget<'_>, _: &mut Outcomes) {}
+    }
+
+    #[tokio::test]
+    async fn a_bug_around_the_engine_ends_the_work_and_not_the_thread() {
+        let pool = Pool::start_with(1, "w", Duration::ZERO, |task| match task.to_string().as_str() {
+            "echo" => task.engine(),
+            _ => Box::new(Mute),
+        });
+        let pool = pool.unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        assert!(pool.solve(vec![chunk(0, "echo.fault", &["a"])], stop).await.is_none());
+        assert_eq!(outcomes(&pool, &[chunk(0, "echo", &["b"])]).await, expected(&["b"]));
+        assert_eq!((pool.busy(), pool.stuck()), (0, 0));
     }
 
     #[tokio::test]

@@ -282,7 +282,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::sync::Arc;
     use std::time::Duration;
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    fn chunk(first: u64, task: &str, lines: &[&str]) -> PoolChunk {
+    pub(crate) fn chunk(first: u64, task: &str, lines: &[&str]) -> PoolChunk {
         let mut writer = PayloadWriter::new(&task.parse().unwrap(), Encoding::Packed);
         for line in lines {
             writer.push(|out| out.extend_from_slice(line.as_bytes()));
@@ -318,7 +318,7 @@ mod tests {
         runtime.block_on(pool.solve(chunks.to_vec(), Arc::new(AtomicBool::new(false)))).unwrap()
     }
 
-    fn texts(result: &PoolResult) -> Vec<(OutcomeKind, String)> {
+    pub(crate) fn texts(result: &PoolResult) -> Vec<(OutcomeKind, String)> {
         let (_, outcomes) = wire::decode_result(&result.result).unwrap();
         outcomes.iter().map(|o| (o.kind, String::from_utf8_lossy(o.text).into_owned())).collect()
     }
