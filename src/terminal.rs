@@ -34,6 +34,15 @@ pub(crate) fn broken(name: &str, error: &io::Error) -> Failure {
     Failure::new(Exit::Output, format!("cannot write {name}: {}", plain(error)))
 }
 
+/// What to add to a way to go on behind the lines that were written: a pipe may have held some that nobody read.
+pub(crate) fn perhaps_earlier(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        " (or from the first line that its reader did not get)"
+    } else {
+        ""
+    }
+}
+
 /// What the system said, without our having to know its numbers.
 pub(crate) fn plain(error: &io::Error) -> String {
     match error.kind() {
@@ -136,7 +145,8 @@ pub(crate) fn summary(outcomes: &[u64; OutcomeKind::ALL.len()], elapsed: Duratio
     let rate = jobs as f64 / elapsed.as_secs_f64().max(1e-6);
     let parts = in_words(outcomes);
     let parts = if parts.is_empty() { String::new() } else { format!(" {parts},") };
-    format!("{jobs} jobs:{parts} {:.1} s, {}/s", elapsed.as_secs_f64(), short(rate))
+    let noun = if jobs == 1 { "job" } else { "jobs" };
+    format!("{jobs} {noun}:{parts} {:.1} s, {}/s", elapsed.as_secs_f64(), short(rate))
 }
 
 /// `3 solved, 1 invalid`
@@ -190,6 +200,7 @@ mod tests {
         check([49_151, 0, 0, 0, 0, 0, 0], 400, "49151 jobs: 49151 solved, 0.4 s, 123k/s");
         check([3, 1, 0, 2, 0, 0, 0], 2_000, "6 jobs: 3 solved, 1 no solution, 2 invalid, 2.0 s, 3/s");
         check([3_000_000, 0, 0, 0, 0, 0, 0], 2_000, "3000000 jobs: 3000000 solved, 2.0 s, 1.50M/s");
+        check([0, 1, 0, 0, 0, 0, 0], 2_000, "1 job: 1 no solution, 2.0 s, 0/s");
         check([2_468, 0, 0, 0, 0, 0, 0], 2_000, "2468 jobs: 2468 solved, 2.0 s, 1,234/s");
     }
 }

@@ -18,8 +18,8 @@ pub struct ResultsEnd {
     pub next: u64,
     /// Outcomes written, by kind.
     pub outcomes: [u64; OutcomeKind::ALL.len()],
-    /// Jobs from there on that are submitted and not written: unfinished, or behind an unfinished one.
-    pub to_come: u64,
+    /// Jobs submitted. Those from `next` on are not written: unfinished, or behind an unfinished one.
+    pub submitted: u64,
     /// Whether more jobs may still be submitted.
     pub open: bool,
     /// Whether the batch was cancelled.
@@ -102,7 +102,7 @@ pub async fn results(
     Ok(ResultsEnd {
         next,
         outcomes,
-        to_come: status.map_or(0, |status| status.submitted.saturating_sub(next)),
+        submitted: status.map_or(next, |status| status.submitted),
         open: status.is_some_and(|status| !status.closed),
         cancelled: status.is_some_and(|status| status.cancelled),
     })

@@ -13,7 +13,7 @@ pub enum Exit {
     SomeJobsBad = 1,
     /// A flag or a setting is wrong; nothing was started.
     Usage = 2,
-    /// The input is missing, unreadable or empty.
+    /// The input is missing, unreadable, empty, or of no kind that is known.
     Input = 3,
     /// The output cannot be written: disk full, or the reader went away.
     Output = 4,
@@ -57,7 +57,7 @@ impl Exit {
             Self::Ok => "done",
             Self::SomeJobsBad => "the batch finished, but some jobs are invalid, failed or timed out",
             Self::Usage => "a flag or a setting is wrong; nothing was started",
-            Self::Input => "the input is missing, unreadable or empty",
+            Self::Input => "the input is missing, unreadable, empty, or of no kind that is known",
             Self::Output => "the output cannot be written: disk full, or its reader went away",
             Self::Redis => "Redis is unreachable, refuses the password, is read-only or out of memory",
             Self::Cancelled => "the batch was cancelled",

@@ -207,6 +207,11 @@ impl Task {
         full_name(self.kind, self.operation())
     }
 
+    /// For people: the name, and those options that are not at their defaults.
+    pub fn brief(&self) -> String {
+        self.text(|spec, value| value != spec.default)
+    }
+
     /// The task that the first line of an input looks made for: a sudoku of any size (as a line, or the first row of
     /// a grid) is `sudoku.solve`, nine tiles are `slide.solve`. It goes by shape and forgives single wrong
     /// characters, so that a file with a bad first line still finds its task. Hidden kinds are never guessed.
@@ -287,6 +292,18 @@ impl Task {
         Self { kind, operation, values, time_ms: 0 }
     }
 
+    /// The name and those options that are to be shown.
+    fn text(&self, shown: impl Fn(&OptionSpec, u64) -> bool) -> String {
+        let mut text = self.name();
+        let time = (self.time_ms > 0).then_some((&TIME, self.time_ms));
+        let options = self.operation().options.iter().zip(self.values).chain(time);
+        for (i, (spec, value)) in options.filter(|(spec, value)| shown(spec, *value)).enumerate() {
+            let sign = if i == 0 { ':' } else { ',' };
+            text += &format!("{sign}{}={}", spec.name, spec.domain.text(value));
+        }
+        text
+    }
+
     fn operation(&self) -> &'static Operation {
         &self.kind.door().operations[self.operation]
     }
@@ -294,13 +311,7 @@ impl Task {
 
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name())?;
-        let time = (self.time_ms > 0).then_some((&TIME, self.time_ms));
-        let options = self.operation().options.iter().zip(self.values).chain(time);
-        for (i, (spec, value)) in options.enumerate() {
-            write!(f, "{}{}={}", if i == 0 { ':' } else { ',' }, spec.name, spec.domain.text(value))?;
-        }
-        Ok(())
+        f.write_str(&self.text(|_, _| true))
     }
 }
 
@@ -389,6 +400,13 @@ mod tests {
         check("echo", Ok("echo"));
         check("echo:time_ms=5", Ok("echo:time_ms=5"));
         check("sudoku.count:time_ms=900,limit=7", Ok("sudoku.count:limit=7,time_ms=900"));
+        let brief = |text: &str| text.parse::<Task>().map(|task| task.brief());
+        assert_eq!(brief("sudoku.count:limit=1000,time_ms=5").as_deref(), Ok("sudoku.count:time_ms=5"));
+        assert_eq!(
+            brief("sudoku.generate:seed=0,what=minimal").as_deref(),
+            Ok("sudoku.generate:what=minimal")
+        );
+        assert_eq!(brief("sudoku.solve").as_deref(), Ok("sudoku.solve"));
         check("echo:time_ms=5,time_ms=5", Err("echo has its option \"time_ms\" twice"));
         check("echo:time_ms=0", Err("echo: time_ms must be a whole number from 1 to 86400000, not \"0\""));
         let unknown = "sudoku".parse::<Task>().unwrap_err().to_string();

@@ -36,7 +36,7 @@ pub(crate) async fn run(settings: &Settings, args: &BatchesArgs) -> Result<(), F
             batch.state(),
             batch.recorded,
             batch.submitted,
-            batch.task,
+            batch.task.brief(),
             batch.label.escape_debug()
         );
     }

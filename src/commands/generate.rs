@@ -109,7 +109,14 @@ pub(crate) async fn run(settings: &Settings, args: &GenerateArgs) -> Result<(), 
         terminal::say(&format!("puzzled: to repeat this: --seed {seed}"));
     }
     let resume = |written| format!("; to go on: --seed {seed} --from {}", args.from + written);
-    submit_and_print(&settings, &args.run, input, |_| Ok(task), resume).await
+    let ended = submit_and_print(&settings, &args.run, input, |_| Ok(task), resume).await;
+    if args.chooses() && !args.run.quiet && ended.as_ref().is_err_and(|end| end.exit == Exit::SomeJobsBad) {
+        terminal::say(
+            "puzzled: TimedOut: nothing fit within --tries, and the nearest is printed; more --tries may find one, \
+             wider --clues or --difficulty sooner",
+        );
+    }
+    ended
 }
 
 impl GenerateArgs {
@@ -152,8 +159,8 @@ struct Bounds {
 }
 
 fn clues(text: &str) -> Result<Bounds, String> {
-    bounds(text, |number| number.parse().ok())
-        .ok_or_else(|| "expected N or MIN..=MAX, such as 24 or 24..=28".to_owned())
+    bounds(text, |number| number.parse().ok().filter(|clues| (17..=81).contains(clues)))
+        .ok_or_else(|| "expected N or MIN..=MAX from 17 to 81, such as 24 or 24..=28".to_owned())
 }
 
 /// In tenths.
@@ -161,9 +168,11 @@ fn difficulty(text: &str) -> Result<Bounds, String> {
     let tenths = |number: &str| {
         let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
         let tenth = tenth.parse().ok().filter(|&digit: &u64| digit < 10 && tenth.len() == 1)?;
-        whole.parse::<u64>().ok()?.checked_mul(10)?.checked_add(tenth)
+        let tenths = whole.parse::<u64>().ok()?.checked_mul(10)?.checked_add(tenth)?;
+        (10..=120).contains(&tenths).then_some(tenths)
     };
-    bounds(text, tenths).ok_or_else(|| "expected N or MIN..=MAX, such as 2.0 or 3.0..=5.0".to_owned())
+    bounds(text, tenths)
+        .ok_or_else(|| "expected N or MIN..=MAX from 1.0 to 12.0, such as 2.0 or 3.0..=5.0".to_owned())
 }
 
 /// Reads `N`, `MIN..=MAX`, `MIN..` or `..=MAX`.
@@ -196,13 +205,13 @@ mod tests {
         check(clues("24..=28"), Some((Some(24), Some(28))));
         check(clues("24.."), Some((Some(24), None)));
         check(clues("..=28"), Some((None, Some(28))));
-        for wrong in ["", "..", "..=", "24..28", "x", "24-28", "24..=", "2.5"] {
+        for wrong in ["", "..", "..=", "16", "82", "24..28", "x", "24-28", "24..=", "2.5"] {
             check(clues(wrong), None);
         }
         check(difficulty("3.0..=5.5"), Some((Some(30), Some(55))));
         check(difficulty("2"), Some((Some(20), Some(20))));
         check(difficulty("..=1.5"), Some((None, Some(15))));
-        for wrong in ["3.05", "3.", ".5", "-1", "3.0..5.0", "a"] {
+        for wrong in ["0.9", "12.1", "3.05", "3.", ".5", "-1", "3.0..5.0", "a"] {
             check(difficulty(wrong), None);
         }
     }

@@ -84,7 +84,7 @@ fn task(asked: Option<&Task>, input: &mut Input) -> Result<Task, Failure> {
             input.name(),
             tasks()
         );
-        Failure::new(Exit::Usage, message)
+        Failure::new(Exit::Input, message)
     })
 }
 

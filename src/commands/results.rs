@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use puzzled_producer::{Format, ResultsError, ResultsOptions};
-use puzzled_queue::BatchId;
+use puzzled_queue::{BatchId, Error, JobId};
 use puzzled_service::Exit;
 
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub(crate) struct ResultsArgs {
     format: Format,
 }
 
-/// Prints them. The exit code tells of bad jobs only with `--follow`, which alone sees them all.
+/// Prints them. The exit code tells of a cancelled batch, and with `--follow`, which alone sees them all, of bad jobs.
 pub(crate) async fn run(settings: &Settings, args: &ResultsArgs) -> Result<(), Failure> {
     let queue = super::connect(settings).await?;
     let display = Display::new("", false, true);
@@ -50,11 +50,18 @@ pub(crate) async fn run(settings: &Settings, args: &ResultsArgs) -> Result<(), F
     match puzzled_producer::results(&queue, &options, output, display.report()).await {
         Ok(end) if args.follow => terminal::verdict(&end.outcomes, end.cancelled),
         Ok(end) => {
-            if end.to_come > 0 || end.open {
+            if end.cancelled {
+                return terminal::verdict(&end.outcomes, true);
+            }
+            if args.from > end.submitted && !end.open {
+                return Err(Error::NoJob(JobId { batch: args.batch, index: args.from }).into());
+            }
+            let to_come = end.submitted.saturating_sub(end.next);
+            if to_come > 0 || end.open {
                 let open = if end.open { ", and the batch is still open" } else { "" };
                 terminal::say(&format!(
-                    "{} jobs still to come{open}; go on with: puzzled results {} --from {}",
-                    end.to_come, args.batch, end.next
+                    "{to_come} jobs still to come{open}; go on with: puzzled results {} --from {}",
+                    args.batch, end.next
                 ));
             }
             Ok(())
@@ -63,9 +70,12 @@ pub(crate) async fn run(settings: &Settings, args: &ResultsArgs) -> Result<(), F
         Err(ResultsError::Output { error, next }) => Err(Failure::new(
             Exit::Output,
             format!(
-                "cannot write standard output: {}. Nothing is lost; go on with: puzzled results {} --from {next}",
+                "cannot write standard output after {} lines: {}. Results stay; go on with: puzzled results {} \
+                 --from {next}{}",
+                next - args.from,
                 terminal::plain(&error),
-                args.batch
+                args.batch,
+                terminal::perhaps_earlier(&error)
             ),
         )),
     }

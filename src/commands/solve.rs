@@ -175,13 +175,18 @@ fn finish(summary: &Summary, keep: bool, quiet: bool) -> Result<(), Failure> {
 fn failure(error: SolveError, durable: bool, output: &str, resume: &dyn Fn(u64) -> String) -> Failure {
     match error {
         SolveError::Queue { error, stand } => {
-            let rest = stand.filter(|_| durable).map(|stand| format!(". {}", way_on(&stand)));
+            let rest = stand.filter(|_| durable).map(|stand| format!(". {}", way_on(&stand, "")));
             let failure = Failure::from(error);
             Failure::new(failure.exit, failure.message + &rest.unwrap_or_default())
         }
         SolveError::Input(error) => error.into(),
         SolveError::Output { error, stand } => {
-            let rest = if durable { format!(". {}", way_on(&stand)) } else { resume(stand.written) };
+            let earlier = terminal::perhaps_earlier(&error);
+            let rest = match resume(stand.written) {
+                _ if durable => format!(". {}", way_on(&stand, earlier)),
+                resume if resume.is_empty() => resume,
+                resume => resume + earlier,
+            };
             Failure::new(
                 Exit::Output,
                 format!(
@@ -208,11 +213,12 @@ fn failure(error: SolveError, durable: bool, output: &str, resume: &dyn Fn(u64) 
     }
 }
 
-/// How to get at what is not written.
-fn way_on(stand: &Stand) -> String {
+/// How to get at what is not written. `earlier`: why from before that.
+fn way_on(stand: &Stand, earlier: &str) -> String {
     let from = stand.written.saturating_sub(stand.first);
+    let batch = stand.batch;
     let fetch =
-        format!("The other results stay; fetch them with: puzzled results {} --from {from}", stand.batch);
+        format!("The other results stay; fetch them with: puzzled results {batch} --from {from}{earlier}");
     if stand.input_over {
         fetch
     } else {

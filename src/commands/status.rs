@@ -37,7 +37,7 @@ fn to_text(status: &BatchStatus) -> String {
         "batch {}{label}\n{} priority {}: {}\n\
          {} submitted{more} = {} done + {} failed + {} cancelled + {} waiting + {} running\n{}",
         status.id,
-        status.task,
+        status.task.brief(),
         status.priority,
         status.state(),
         status.submitted,

@@ -1,5 +1,6 @@
 //! Symmetries of where the clues are: which cells stand or fall together.
 
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use super::unavoidable::CellSet;
@@ -104,6 +105,13 @@ impl Orbits {
             sets.push(orbit);
         }
         Self { sets, by_cell }
+    }
+
+    /// Whether whole orbits can be chosen that have so many cells together, for some number in the range.
+    pub(super) fn can_have(&self, cells: &RangeInclusive<u64>) -> bool {
+        // Bit n: n cells can be had.
+        let sums = self.sets.iter().fold(1_u128, |sums, set| sums | sums << set.count_ones());
+        cells.clone().any(|n| sums >> n & 1 == 1)
     }
 
     /// The orbit of a cell.

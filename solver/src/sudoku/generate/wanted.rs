@@ -110,7 +110,7 @@ impl Wanted {
 
 /// Why these values cannot go together, if they cannot.
 pub(super) fn conflict(values: &Values) -> Option<&'static str> {
-    let [what, _, _, clues_min, clues_max, _, difficulty_min, difficulty_max, ..] = *values;
+    let [what, _, _, clues_min, clues_max, symmetry, difficulty_min, difficulty_max, ..] = *values;
     let default = |from: usize, to: usize| (from..to).all(|i| values[i] == OPTIONS[i].default);
     if what == 0 && !default(3, 9) {
         return Some(
@@ -126,6 +126,12 @@ pub(super) fn conflict(values: &Values) -> Option<&'static str> {
     }
     if what == 2 && clues_min > CLUES_MINIMAL_MOST {
         return Some("no minimal puzzle of more than 40 clues is known: lower clues_min, or use what=puzzle");
+    }
+    if !Symmetry::new(symmetry as usize).orbits().can_have(&(clues_min..=clues_max)) {
+        return Some(
+            "cells of this symmetry come in groups, and no choice of whole groups has so many clues: \
+             widen clues_min and clues_max",
+        );
     }
     (difficulty_min > difficulty_max).then_some("difficulty_min is above difficulty_max")
 }
@@ -149,6 +155,8 @@ mod tests {
         check("seed=18446744073709551615,corner=9", Ok(()));
         check("what=minimal,clues_max=17,symmetry=full", Ok(()));
         check("what=puzzle,clues_min=80,clues_max=80", Ok(()));
+        check("what=minimal,clues_min=25,clues_max=25,symmetry=full", Ok(()));
+        check("what=minimal,clues_min=26,clues_max=27,symmetry=full", Err("no choice of whole groups"));
         check("clues_max=30", Err("need what=puzzle or what=minimal"));
         check("symmetry=full", Err("need what=puzzle or what=minimal"));
         check("tries=5", Err("need what=puzzle or what=minimal"));
