@@ -40,7 +40,7 @@ struct Echo;
 impl Engine for Echo {
     fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for puzzle in puzzles {
-            if budget.cancelled() {
+            if budget.stopped() {
                 outcomes.push(budget.unfinished(), b"");
             } else if let Some(reason) = rejection(puzzle) {
                 outcomes.push(OutcomeKind::Invalid, reason);
@@ -60,7 +60,7 @@ impl Engine for Fault {
     fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for puzzle in puzzles {
             match *puzzle {
-                _ if budget.cancelled() => {}
+                _ if budget.stopped() => {}
                 b"panic" => panic!("told to"),
                 // Ends the whole process, as any overflow of the stack does.
                 b"overflow" => outcomes.push(OutcomeKind::Failed, &[overflow(0)]),
@@ -68,7 +68,7 @@ impl Engine for Fault {
                     std::hint::spin_loop();
                 },
                 b"slow" => {
-                    while !budget.cancelled() {
+                    while !budget.stopped() {
                         std::hint::spin_loop();
                     }
                 }

@@ -45,7 +45,7 @@ impl Budget<'_> {
     }
 
     /// Whether to stop at once: a flag is set. The flags order no other memory, so the weakest load will do.
-    pub fn cancelled(&self) -> bool {
+    pub fn stopped(&self) -> bool {
         self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) || self.is_expired()
     }
 

@@ -42,7 +42,7 @@ struct SlideEngine {
 impl Engine for SlideEngine {
     fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for puzzle in puzzles {
-            if budget.cancelled() {
+            if budget.stopped() {
                 outcomes.push(budget.unfinished(), b"");
                 continue;
             }

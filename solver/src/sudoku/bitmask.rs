@@ -88,7 +88,7 @@ impl Bitmask {
         let boards = B::boards(boards);
         verdicts.reserve(boards.len());
         for index in 0..boards.len() {
-            if budget.cancelled() {
+            if budget.stopped() {
                 verdicts.push(Verdict::CANCELLED);
                 continue;
             }
@@ -124,7 +124,7 @@ impl Bitmask {
                 if nodes == nodes_max {
                     return Verdict { end: End::OutOfNodes, ..verdict };
                 }
-                if budget.cancelled() {
+                if budget.stopped() {
                     return Verdict { end: End::Cancelled, ..verdict };
                 }
                 nodes += 1;

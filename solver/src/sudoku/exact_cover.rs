@@ -200,7 +200,7 @@ impl ExactCover {
             return (0, End::Complete);
         }
         let end = 'search: loop {
-            if budget.cancelled() {
+            if budget.stopped() {
                 break End::Cancelled;
             }
             // Down: branch on the item with fewest options.

@@ -40,7 +40,7 @@ impl CanonicalEngine {
 impl Engine for CanonicalEngine {
     fn solve(&mut self, puzzles: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for puzzle in puzzles {
-            if budget.cancelled() {
+            if budget.stopped() {
                 outcomes.push(budget.unfinished(), b"");
                 continue;
             }

@@ -207,7 +207,7 @@ impl Search {
             if nodes > budget.nodes_max() {
                 return Err(End::OutOfNodes);
             }
-            if budget.cancelled() {
+            if budget.stopped() {
                 return Err(End::Cancelled);
             }
             self.step(&views, &mut text);

@@ -193,7 +193,7 @@ impl ClauseLearning {
     fn search(&mut self, limit: u64, budget: &Budget<'_>, witness: &mut dyn FnMut(&[u8])) -> (u64, End) {
         let (mut solutions, mut nodes) = (0, 0);
         loop {
-            if budget.cancelled() {
+            if budget.stopped() {
                 return (solutions, End::Cancelled);
             }
             if let Some(conflict) = self.propagate() {

@@ -60,7 +60,7 @@ impl Engine for GridEngine {
     fn solve(&mut self, lines: &[&[u8]], budget: &Budget<'_>, outcomes: &mut Outcomes) {
         for line in lines {
             match number::read(line) {
-                _ if budget.cancelled() => outcomes.push(budget.unfinished(), b""),
+                _ if budget.stopped() => outcomes.push(budget.unfinished(), b""),
                 Err(reason) => outcomes.push(OutcomeKind::Invalid, &reason),
                 Ok(number) => {
                     let grid = self.shuffle.grid(u128::from(number));

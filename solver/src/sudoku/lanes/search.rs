@@ -176,7 +176,7 @@ impl<L: Lanes> Search<L> {
     pub(super) fn run(&mut self, job: &mut Job<'_>) {
         self.begin(job);
         loop {
-            if job.budget.cancelled() {
+            if job.budget.stopped() {
                 self.cancel(job);
                 return;
             }

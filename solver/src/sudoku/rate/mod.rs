@@ -227,7 +227,7 @@ impl Rater {
         let mut rating = Rating::NONE;
         let mut effort = Effort { budget, left: budget.nodes_max() };
         while !pencil.is_full() {
-            if budget.cancelled() {
+            if budget.stopped() {
                 return Rated { rating, end: End::Cancelled };
             }
             match self.find(&pencil, &mut effort) {
@@ -293,7 +293,7 @@ struct Effort<'a> {
 impl Effort<'_> {
     /// Pays for one assumption; `None` if there is nothing left to pay with, or nobody waits for the answer.
     fn spend(&mut self) -> Option<()> {
-        if self.budget.cancelled() {
+        if self.budget.stopped() {
             return None;
         }
         self.left = self.left.checked_sub(1)?;
@@ -302,7 +302,7 @@ impl Effort<'_> {
 
     /// Why it ended.
     fn end(&self) -> End {
-        if self.budget.cancelled() { End::Cancelled } else { End::OutOfNodes }
+        if self.budget.stopped() { End::Cancelled } else { End::OutOfNodes }
     }
 }
 
