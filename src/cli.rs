@@ -7,8 +7,8 @@ use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 use puzzled_service::Exit;
 
 use crate::commands::{
-    batches, bench, cancel, config, dashboard, dead, demo, doctor, generate, get, guard, results, solve,
-    status, submit, up, watch, worker,
+    batches, bench, cancel, config, dashboard, dead, demo, doctor, generate, get, guard, pause, results,
+    solve, status, submit, up, watch, worker,
 };
 
 /// Flags of every command stand apart from its own.
@@ -52,6 +52,10 @@ pub(crate) enum Command {
     Get(get::GetArgs),
     /// End a batch at once.
     Cancel(cancel::CancelArgs),
+    /// Hold kinds of puzzles back: workers start nothing more of them.
+    Pause(pause::PauseArgs),
+    /// Let paused kinds go on.
+    Resume(pause::ResumeArgs),
     /// List the newest batches.
     Batches(batches::BatchesArgs),
     /// List, show, retry or drop the jobs that failed.

@@ -50,6 +50,8 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
             Command::Results(args) => commands::results::run(&settings, args).await,
             Command::Get(args) => commands::get::run(&settings, args).await,
             Command::Cancel(args) => commands::cancel::run(&settings, args).await,
+            Command::Pause(args) => commands::pause::pause(&settings, args).await,
+            Command::Resume(args) => commands::pause::resume(&settings, args).await,
             Command::Dead(args) => commands::dead::run(&settings, args).await,
             Command::Batches(args) => commands::batches::run(&settings, args).await,
             Command::Worker(_) => commands::worker::run(&settings).await,

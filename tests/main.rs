@@ -8,6 +8,7 @@ mod generate;
 mod layering;
 mod limits;
 mod ops;
+mod pause;
 mod poison;
 mod servers;
 mod support;

@@ -67,6 +67,7 @@ async fn read(queue: &Queue) -> Result<Reading, Error> {
     Ok(Reading {
         time_ms: queue.server_ms().await?,
         streams: queue.streams(&Kind::ALL).await?,
+        paused: queue.paused().await?,
         workers: queue.workers().await?,
         batches: queue.recent(BATCHES_MAX).await?,
         dead_letters: queue.dead_count().await?,
@@ -81,6 +82,9 @@ fn publish(metrics: &QueueMetrics, reading: &Reading) {
         gauges.waiting_jobs.set(signed(lane.waiting));
         gauges.running_jobs.set(signed(lane.running));
         gauges.oldest_waiting_seconds.set(lane.oldest_waiting_ms as f64 / 1000.0);
+    }
+    for (kind, gauge) in Kind::ALL.into_iter().zip(&metrics.paused) {
+        gauge.set(i64::from(reading.paused.iter().any(|paused| paused.kind == kind)));
     }
     metrics.workers.set(signed(reading.workers.len() as u64));
     metrics.dead_letter_jobs.set(signed(reading.dead_letters));
@@ -100,6 +104,7 @@ mod tests {
         let reading = Reading {
             time_ms: 1,
             streams: Vec::new(),
+            paused: Vec::new(),
             workers: Vec::new(),
             batches: Vec::new(),
             dead_letters: 3,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use puzzled_queue::{BatchId, BatchStatus, Presence, Priority, StreamState};
+use puzzled_queue::{BatchId, BatchStatus, Paused, Presence, Priority, StreamState};
 use puzzled_solver::{Kind, OutcomeKind};
 use serde::Serialize;
 
@@ -21,6 +21,8 @@ pub struct Snapshot {
     pub totals: Totals,
     /// One entry a kind and priority; hidden kinds only while they hold something.
     pub lanes: Vec<Lane>,
+    /// Kinds that are held back, and since when (ms).
+    pub paused: BTreeMap<&'static str, u64>,
     /// Workers alive, by name.
     pub workers: Vec<Worker>,
     /// The newest batches, newest first.
@@ -115,6 +117,7 @@ pub struct Batch {
 pub(crate) struct Reading {
     pub(crate) time_ms: u64,
     pub(crate) streams: Vec<StreamState>,
+    pub(crate) paused: Vec<Paused>,
     pub(crate) workers: Vec<Presence>,
     pub(crate) batches: Vec<BatchStatus>,
     pub(crate) dead_letters: u64,
@@ -129,6 +132,7 @@ impl Snapshot {
             stale: Some("the queue has not been read yet".to_owned()),
             totals: Totals::default(),
             lanes: Vec::new(),
+            paused: BTreeMap::new(),
             workers: Vec::new(),
             batches: Vec::new(),
         }
@@ -154,6 +158,7 @@ impl Snapshot {
             stale: None,
             totals,
             lanes: lanes.into_iter().filter(Lane::is_shown).collect(),
+            paused: reading.paused.iter().map(|paused| (paused.kind.name(), paused.since_ms)).collect(),
             workers,
             batches: reading.batches.iter().map(Batch::of).collect(),
         }
@@ -251,6 +256,7 @@ mod tests {
             chunks: 5,
             jobs,
             started_ms: 0,
+            paused: Vec::new(),
             seen_ms,
         }
     }
@@ -261,7 +267,14 @@ mod tests {
     }
 
     fn reading(workers: Vec<Presence>) -> Reading {
-        Reading { time_ms: 1, streams: Vec::new(), workers, batches: Vec::new(), dead_letters: 0 }
+        Reading {
+            time_ms: 1,
+            streams: Vec::new(),
+            paused: Vec::new(),
+            workers,
+            batches: Vec::new(),
+            dead_letters: 0,
+        }
     }
 
     #[test]

@@ -425,7 +425,7 @@ impl Link {
 /// What we ask of Redis, as metrics tell it apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// Opening batches, adding chunks, cancelling.
+    /// Opening batches, adding chunks, cancelling, pausing.
     Submit,
     /// Reading streams for work.
     Claim,
@@ -443,7 +443,7 @@ pub enum Operation {
     Read,
     /// Looking without changing.
     Inspect,
-    /// Saying who is there.
+    /// Saying who is there, learning what is paused.
     Presence,
     /// Cleaning up.
     Sweep,

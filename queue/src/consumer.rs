@@ -22,6 +22,9 @@ use crate::{Error, reply, scripts};
 /// this consumer fresh.
 const BLOCK: Duration = Duration::from_secs(5);
 
+/// The same while some streams are left out: how soon they are looked at again.
+const BLOCK_PARTLY: Duration = Duration::from_millis(250);
+
 /// Id of a stream entry: server time of its enqueueing in ms, and a sequence number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntryId {
@@ -117,8 +120,9 @@ impl Consumer {
         self.streams.iter().map(|stream| stream.id)
     }
 
-    /// Waits for work and claims it. `count` says how many chunks of a stream to take at once; `held` tells the
-    /// entries that the caller already holds. Dropping the future is safe: what Redis had delivered meanwhile is
+    /// Waits for work and claims it. `count` says how many chunks of a stream to take at once, 0 to leave it out
+    /// for now (it is asked again and again while this waits; what was being read when it changed its mind may still
+    /// come); `held` tells the entries that the caller already holds. Dropping the future is safe: what Redis had delivered meanwhile is
     /// found by the next call or given back by [`Queue::release_all`].
     ///
     /// # Errors
@@ -166,15 +170,21 @@ impl Consumer {
         reader: &mut Reader,
         count: impl Fn(StreamId) -> usize,
     ) -> Result<Vec<Claimed>, Error> {
-        let picked = self.pick();
-        let others_active = self.streams.iter().enumerate().any(|(i, s)| s.active && Some(i) != picked);
+        let open: Vec<usize> = (0..self.streams.len()).filter(|&i| count(self.streams[i].id) > 0).collect();
+        let block = if open.len() < self.streams.len() { BLOCK_PARTLY } else { BLOCK };
+        if open.is_empty() {
+            tokio::time::sleep(block).await;
+            return Ok(Vec::new());
+        }
+        let picked = self.pick(&open);
+        let others_active = open.iter().any(|&i| self.streams[i].active && Some(i) != picked);
         let asked: Vec<usize> =
-            (0..self.streams.len()).filter(|&i| Some(i) == picked || !self.streams[i].active).collect();
-        let wanted = count(self.streams[picked.unwrap_or(0)].id).max(1);
+            open.iter().copied().filter(|&i| Some(i) == picked || !self.streams[i].active).collect();
+        let wanted = count(self.streams[picked.unwrap_or(open[0])].id).max(1);
         let mut cmd = redis::cmd("XREADGROUP");
         cmd.arg("GROUP").arg(GROUP).arg(&self.name).arg("COUNT").arg(wanted);
         if !others_active {
-            cmd.arg("BLOCK").arg(BLOCK.as_millis() as u64);
+            cmd.arg("BLOCK").arg(block.as_millis() as u64);
         }
         cmd.arg("STREAMS");
         for &i in &asked {
@@ -201,14 +211,16 @@ impl Consumer {
         Ok(claimed)
     }
 
-    /// The active stream whose turn it is.
-    fn pick(&mut self) -> Option<usize> {
+    /// The active stream, of these, whose turn it is.
+    fn pick(&mut self, open: &[usize]) -> Option<usize> {
         let mut total = 0;
-        for stream in self.streams.iter_mut().filter(|s| s.active) {
+        let active: Vec<usize> = open.iter().copied().filter(|&i| self.streams[i].active).collect();
+        for &i in &active {
+            let stream = &mut self.streams[i];
             stream.credit += stream.id.priority.weight();
             total += stream.id.priority.weight();
         }
-        let best = (0..self.streams.len()).filter(|&i| self.streams[i].active).max_by_key(|&i| {
+        let best = active.into_iter().max_by_key(|&i| {
             // Of equals the first, which is the more urgent.
             (self.streams[i].credit, std::cmp::Reverse(i))
         })?;
@@ -370,34 +382,47 @@ impl Queue {
     pub async fn release_all(&self, consumer: &str, streams: &[StreamId]) -> Result<u64, Error> {
         let mut released = 0;
         for &stream in streams {
-            let key = self.keys().stream(stream);
             loop {
                 let pending = self.pending_of(stream, consumer).await?;
                 if pending.is_empty() {
                     break;
                 }
-                let (count,): (u64,) = self
-                    .link(stream.shard)
-                    .run(Operation::Release, |mode| {
-                        let mut pipe = redis::pipe();
-                        scripts::RELEASE
-                            .call(&mut pipe, mode, &[&key])
-                            .arg(GROUP)
-                            .arg(consumer)
-                            .arg(crate::keys::RELEASED)
-                            .arg(self.config().lease_ms.saturating_mul(1000));
-                        for entry in &pending {
-                            pipe.arg(entry.to_string());
-                        }
-                        pipe
-                    })
-                    .await?;
+                let count = self.release(stream, consumer, &pending).await?;
                 released += count;
                 if count == 0 {
                     break;
                 }
             }
             self.forget(stream, consumer).await?;
+        }
+        Ok(released)
+    }
+
+    /// Hands back some of what this consumer holds of a stream, spending no attempt. Returns how many chunks that were.
+    ///
+    /// # Errors
+    /// What Redis said; the leases then run out by themselves.
+    pub async fn release(&self, stream: StreamId, consumer: &str, entries: &[EntryId]) -> Result<u64, Error> {
+        let key = self.keys().stream(stream);
+        let mut released = 0;
+        for part in entries.chunks(SCRIPT_ITEMS_MAX) {
+            let (count,): (u64,) = self
+                .link(stream.shard)
+                .run(Operation::Release, |mode| {
+                    let mut pipe = redis::pipe();
+                    scripts::RELEASE
+                        .call(&mut pipe, mode, &[&key])
+                        .arg(GROUP)
+                        .arg(consumer)
+                        .arg(crate::keys::RELEASED)
+                        .arg(self.config().lease_ms.saturating_mul(1000));
+                    for entry in part {
+                        pipe.arg(entry.to_string());
+                    }
+                    pipe
+                })
+                .await?;
+            released += count;
         }
         Ok(released)
     }

@@ -56,6 +56,11 @@ impl Keys {
         self.at(0, "workers")
     }
 
+    /// Hash of kinds that are held back: kind to since when, in ms.
+    pub(crate) fn paused(&self) -> String {
+        self.at(0, "paused")
+    }
+
     /// Stream of chunks to do.
     pub(crate) fn stream(&self, id: StreamId) -> String {
         self.at(id.shard, &format!("stream:{}:{}", id.kind.name(), id.priority.name()))

@@ -30,6 +30,9 @@ pub struct Presence {
     pub jobs: u64,
     /// When it started, ms since 1970 by its own clock.
     pub started_ms: u64,
+    /// The kinds that it has heard are paused.
+    #[serde(default)]
+    pub paused: Vec<String>,
     /// When it said this, ms since 1970 by Redis's clock; filled in when it is stored.
     #[serde(default)]
     pub seen_ms: u64,

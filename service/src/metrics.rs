@@ -103,6 +103,7 @@ const OLDEST_WAITING: Metric = metric(
     &["kind", "priority"],
 );
 const WORKERS: Metric = metric("puzzled_workers", "Workers that have been heard of lately.", &[]);
+const PAUSED: Metric = metric("puzzled_paused", "1 while the kind is paused.", &["kind"]);
 const DEAD_LETTER_JOBS: Metric = metric("puzzled_dead_letter_jobs", "Dead letters kept for inspection.", &[]);
 const QUEUE_READ: Metric = metric(
     "puzzled_queue_read_timestamp_seconds",
@@ -288,6 +289,8 @@ impl RedisMetrics {
 pub struct QueueMetrics {
     /// `kinds[kind][priority]`, in the order of [`Labels`].
     pub kinds: Vec<Vec<LaneMetrics>>,
+    /// 1 while a kind is paused, in the order of [`Labels`].
+    pub paused: Vec<IntGauge>,
     /// Workers alive.
     pub workers: IntGauge,
     /// Dead letters kept.
@@ -328,6 +331,11 @@ impl QueueMetrics {
             .collect();
         Ok(Self {
             kinds: (0..labels.kinds.len()).map(|kind| row(&lanes, kind, labels.priorities.len())).collect(),
+            paused: gauges(
+                registry,
+                &PAUSED,
+                &labels.kinds.iter().map(|&kind| vec![kind]).collect::<Vec<_>>(),
+            )?,
             workers: gauge(registry, &WORKERS)?,
             dead_letter_jobs: gauge(registry, &DEAD_LETTER_JOBS)?,
             read: gauge(registry, &QUEUE_READ)?,

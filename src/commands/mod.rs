@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod get;
 pub(crate) mod guard;
+pub(crate) mod pause;
 pub(crate) mod results;
 pub(crate) mod solve;
 pub(crate) mod status;

@@ -98,6 +98,9 @@ pub(super) async fn submit_and_print(
         Some(super::connect(settings).await?)
     };
     let task = task(&mut input)?;
+    if let Some(queue) = &queue {
+        super::pause::warn(queue, task.kind()).await?;
+    }
     let batch =
         Batch { priority: args.priority, label: args.label.clone(), keep: args.keep, ..Batch::new(task) };
     let mut config = settings.producer.clone();

@@ -23,7 +23,11 @@ pub(crate) struct StatusArgs {
 
 /// Prints it.
 pub(crate) async fn run(settings: &Settings, args: &StatusArgs) -> Result<(), Failure> {
-    let status = super::connect(settings).await?.status(args.batch).await?;
+    let queue = super::connect(settings).await?;
+    let status = queue.status(args.batch).await?;
+    if !status.finished() && !status.cancelled {
+        super::pause::warn(&queue, status.task.kind()).await?;
+    }
     terminal::print(&if args.json { format!("{}\n", to_json(&status)) } else { to_text(&status) })
 }
 

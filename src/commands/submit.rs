@@ -69,6 +69,7 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
     terminal::print(&format!("{}\n", batch.id))?;
     let shutdown = super::on_signals(settings)?;
     let display = Display::new(input.name(), args.quiet, false);
+    let (watched, kind) = (queue.clone(), batch.task.kind());
     let (id, file) = (batch.id, args.input.display().to_string());
     let options = SubmitOptions {
         batch,
@@ -88,6 +89,7 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
                     String::new()
                 };
                 terminal::say(&format!("{} jobs submitted{bad}", submitted.jobs));
+                super::pause::warn(&watched, kind).await?;
             }
             Ok(())
         }

@@ -29,6 +29,9 @@ pub(crate) async fn run(settings: &Settings, args: &WatchArgs) -> Result<(), Fai
     let patience = Duration::from_secs(settings.redis.patience_s);
     let display = Display::new("", false, false);
     let mut status = queue.status(args.batch).await?;
+    if !is_over(&status) {
+        super::pause::warn(&queue, status.task.kind()).await?;
+    }
     let mut failing_since = None;
     while !is_over(&status) {
         display.progress(Progress {

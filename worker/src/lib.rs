@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     /// Deaths after which a job fails.
     pub(crate) attempts_max: usize,
     pub(crate) jobs_done: AtomicU64,
+    /// Kinds that are held back, as last heard.
+    pub(crate) paused: Mutex<Vec<Kind>>,
     pub(crate) shutdown: Shutdown,
     /// Cancelled when all work is done or handed back: the end of renewing and announcing.
     pub(crate) stopped: CancellationToken,
@@ -70,6 +72,25 @@ impl Shared {
             report(ended);
         }
         tasks.spawn(work.run(self.clone()));
+    }
+
+    /// The kinds that are held back, as last heard.
+    pub(crate) fn paused(&self) -> Vec<Kind> {
+        self.paused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes news of what is held back.
+    pub(crate) fn set_paused(&self, kinds: Vec<Kind>) {
+        let mut paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
+        if *paused != kinds {
+            tracing::info!(paused = ?kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(), "what is paused has changed");
+            *paused = kinds;
+        }
+    }
+
+    /// How many chunks of a stream to claim at once; none while its kind is held back.
+    pub(crate) fn appetite(&self, stream: StreamId) -> usize {
+        if self.paused().contains(&stream.kind) { 0 } else { self.pace.chunks(stream.kind) }
     }
 
     pub(crate) fn kind_metrics(&self, kind: Kind) -> &KindMetrics {
@@ -141,6 +162,7 @@ pub async fn run(
         metrics,
         attempts_max: config.attempts_max as usize,
         jobs_done: AtomicU64::new(0),
+        paused: Mutex::default(),
         shutdown: shutdown.clone(),
         stopped: CancellationToken::new(),
         tasks: Mutex::default(),
@@ -148,6 +170,7 @@ pub async fn run(
         name,
     });
     shared.clock.set(shared.queue.server_ms().await?);
+    shared.set_paused(shared.queue.paused().await?.iter().map(|paused| paused.kind).collect());
 
     let mut claiming = JoinSet::new();
     for consumer in consumers {

@@ -17,9 +17,13 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             () = tokio::time::sleep(every) => {}
         }
         for &stream in &shared.streams {
+            let wanted = shared.appetite(stream);
+            if wanted == 0 {
+                continue;
+            }
             // Without room somebody else takes them.
             let Ok(permit) = shared.permits.clone().try_acquire_owned() else { break };
-            match shared.queue.reclaim(stream, &shared.name, shared.pace.chunks(stream.kind)).await {
+            match shared.queue.reclaim(stream, &shared.name, wanted).await {
                 Ok(mut reclaimed) => {
                     if reclaimed.lost > 0 {
                         tracing::error!(

@@ -1,4 +1,4 @@
-//! The once-a-second loop: presence, readiness, clock; and now and then a sweep.
+//! The once-a-second loop: presence, readiness, clock, what is paused; and now and then a sweep.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,19 +22,23 @@ pub(crate) async fn run(shared: Arc<Shared>, ready: watch::Sender<Readiness>, sw
         let busy = shared.pool.busy();
         shared.metrics.busy_threads.set(busy as i64);
         shared.metrics.stuck_threads.set(shared.pool.stuck() as i64);
-        let presence = Presence {
-            worker: shared.name.clone(),
-            host: host.clone(),
-            version: VERSION.to_owned(),
-            threads,
-            busy: u32::try_from(busy).unwrap_or(u32::MAX),
-            chunks: shared.leases.len() as u64,
-            jobs: shared.jobs_done.load(Ordering::Relaxed),
-            started_ms,
-            seen_ms: 0,
-        };
         let word = async {
             shared.clock.set(shared.queue.server_ms().await?);
+            // Heard before it is announced, so that whoever paused a kind can wait for this worker to know.
+            let paused = shared.queue.paused().await?;
+            shared.set_paused(paused.iter().map(|paused| paused.kind).collect());
+            let presence = Presence {
+                worker: shared.name.clone(),
+                host: host.clone(),
+                version: VERSION.to_owned(),
+                threads,
+                busy: u32::try_from(busy).unwrap_or(u32::MAX),
+                chunks: shared.leases.len() as u64,
+                jobs: shared.jobs_done.load(Ordering::Relaxed),
+                started_ms,
+                paused: paused.iter().map(|paused| paused.kind.name().to_owned()).collect(),
+                seen_ms: 0,
+            };
             shared.queue.announce(&presence).await
         };
         let state = match word.await {
