@@ -2,6 +2,7 @@
 
 mod acl;
 mod cli;
+mod costs;
 mod deploy;
 mod faults;
 mod generate;

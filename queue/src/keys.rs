@@ -61,6 +61,11 @@ impl Keys {
         self.at(0, "paused")
     }
 
+    /// Hash: cost key of a task to what a job costs, in ns, and when that was told, in ms.
+    pub(crate) fn costs(&self) -> String {
+        self.at(0, "costs")
+    }
+
     /// Stream of chunks to do.
     pub(crate) fn stream(&self, id: StreamId) -> String {
         self.at(id.shard, &format!("stream:{}:{}", id.kind.name(), id.priority.name()))

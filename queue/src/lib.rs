@@ -10,6 +10,7 @@ mod complete;
 mod config;
 mod connection;
 mod consumer;
+mod costs;
 mod dead;
 mod doctor;
 mod error;

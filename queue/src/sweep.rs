@@ -38,6 +38,7 @@ impl Queue {
             self.sweep_batches(shard, &mut swept).await?;
         }
         swept.workers = self.sweep_workers().await?;
+        self.sweep_costs().await?;
         Ok(swept)
     }
 

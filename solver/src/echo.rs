@@ -3,6 +3,8 @@
 //! `echo.fault` does the same, except that some words do what they say: it is how one shows what a poison job costs. No
 //! worker serves this kind unless its settings name it.
 
+use std::time::Duration;
+
 use crate::engine::{Budget, Engine, rejection};
 use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes, has_control};
 use crate::parse_error::{ParseError, shown};
@@ -19,6 +21,7 @@ pub(crate) static DOOR: Door = Door {
             canonical,
             verify,
             engine: |_| Box::new(Echo),
+            typical: |_| Duration::from_nanos(10),
         },
         Operation {
             name: "fault",
@@ -28,6 +31,7 @@ pub(crate) static DOOR: Door = Door {
             canonical,
             verify,
             engine: |_| Box::new(Fault),
+            typical: |_| Duration::from_micros(1),
         },
     ],
     fits: |_| false,

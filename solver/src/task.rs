@@ -38,6 +38,8 @@ pub(crate) struct Operation {
     pub(crate) canonical: fn(&[u8], &mut Vec<u8>) -> Result<(), ParseError>,
     pub(crate) verify: fn(&Values, &[u8], OutcomeRef<'_>) -> bool,
     pub(crate) engine: fn(&Values) -> Box<dyn Engine>,
+    /// About what a job takes on one core, until somebody has measured.
+    pub(crate) typical: fn(&Values) -> Duration,
 }
 
 /// One option of an operation.
@@ -47,6 +49,8 @@ pub(crate) struct OptionSpec {
     /// A number, or a word's place in its list.
     pub(crate) default: u64,
     pub(crate) domain: Domain,
+    /// Whether jobs take longer or shorter for it.
+    pub(crate) weighs: bool,
 }
 
 /// What an option may be set to.
@@ -117,6 +121,7 @@ const TIME: OptionSpec = OptionSpec {
     about: "ms a job may take before it ends as timed_out",
     default: 0,
     domain: Domain::Number(1, 86_400_000),
+    weighs: false,
 };
 
 /// One line of the table of tasks, for help texts.
@@ -210,6 +215,16 @@ impl Task {
     /// For people: the name, and those options that are not at their defaults.
     pub fn brief(&self) -> String {
         self.text(|spec, value| value != spec.default)
+    }
+
+    /// Tasks with the same key take about the same time a job: the name, and the options that weigh.
+    pub fn cost_key(&self) -> String {
+        self.text(|spec, _| spec.weighs)
+    }
+
+    /// About what a job takes on one core, until somebody has measured.
+    pub fn typical_cost(&self) -> Duration {
+        (self.operation().typical)(&self.values)
     }
 
     /// The task that the first line of an input looks made for: a sudoku of any size (as a line, or the first row of
@@ -407,6 +422,10 @@ mod tests {
             Ok("sudoku.generate:what=minimal")
         );
         assert_eq!(brief("sudoku.solve").as_deref(), Ok("sudoku.solve"));
+        let key = |text: &str| text.parse::<Task>().map(|task| task.cost_key());
+        assert_eq!(key("sudoku.count:time_ms=5").as_deref(), Ok("sudoku.count:limit=1000"));
+        assert_eq!(key("sudoku.generate:seed=1,corner=2"), key("sudoku.generate"));
+        assert_ne!(key("sudoku.generate:what=minimal"), key("sudoku.generate"));
         check("echo:time_ms=5,time_ms=5", Err("echo has its option \"time_ms\" twice"));
         check("echo:time_ms=0", Err("echo: time_ms must be a whole number from 1 to 86400000, not \"0\""));
         let unknown = "sudoku".parse::<Task>().unwrap_err().to_string();

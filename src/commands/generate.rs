@@ -13,11 +13,6 @@ use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::terminal;
 
-/// Jobs in a chunk of puzzles, some 40 ms of work: as many as are dug side by side.
-const CHUNK_PUZZLES: u32 = 1024;
-/// The same where many may have to be dug for one that fits.
-const CHUNK_CHOSEN: u32 = 16;
-
 /// Heading of the flags that only puzzles know.
 const PUZZLES: &str = "Choice of puzzles";
 
@@ -89,11 +84,7 @@ Examples:
 pub(crate) async fn run(settings: &Settings, args: &GenerateArgs) -> Result<(), Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     settings.producer.validate()?;
-    let mut settings = settings.clone();
-    if args.what != What::Grids {
-        let chunk = if args.chooses() { CHUNK_CHOSEN } else { CHUNK_PUZZLES };
-        settings.producer.chunk_jobs = settings.producer.chunk_jobs.min(chunk);
-    } else if args.chooses() {
+    if args.what == What::Grids && args.chooses() {
         return Err(usage(
             "--clues, --symmetry, --difficulty and --tries are for puzzles: \
              puzzled generate puzzles, or puzzled generate minimal"
@@ -109,7 +100,7 @@ pub(crate) async fn run(settings: &Settings, args: &GenerateArgs) -> Result<(), 
         terminal::say(&format!("puzzled: to repeat this: --seed {seed}"));
     }
     let resume = |written| format!("; to go on: --seed {seed} --from {}", args.from + written);
-    let ended = submit_and_print(&settings, &args.run, input, |_| Ok(task), resume).await;
+    let ended = submit_and_print(settings, &args.run, input, |_| Ok(task), resume).await;
     if args.chooses() && !args.run.quiet && ended.as_ref().is_err_and(|end| end.exit == Exit::SomeJobsBad) {
         terminal::say(
             "puzzled: TimedOut: nothing fit within --tries, and the nearest is printed; more --tries may find one, \

@@ -89,6 +89,19 @@ fn task(asked: Option<&Task>, input: &mut Input) -> Result<Task, Failure> {
     })
 }
 
+/// The producer's settings with chunks cut by what a job costs: as workers measured it, or about.
+async fn cut(
+    settings: &Settings,
+    queue: Option<&Queue>,
+    task: &Task,
+) -> Result<puzzled_producer::Config, Failure> {
+    let measured = match queue {
+        Some(queue) => queue.cost(task).await?,
+        None => None,
+    };
+    Ok(settings.producer.cut_for(measured.unwrap_or_else(|| task.typical_cost())))
+}
+
 /// The table of tasks and their options, for help texts.
 fn tasks() -> String {
     let mut text = String::from("Tasks, as NAME or NAME:OPTION=VALUE,OPTION=VALUE:\n");

@@ -103,7 +103,7 @@ pub(super) async fn submit_and_print(
     }
     let batch =
         Batch { priority: args.priority, label: args.label.clone(), keep: args.keep, ..Batch::new(task) };
-    let mut config = settings.producer.clone();
+    let mut config = super::cut(settings, queue.as_ref(), &batch.task).await?;
     if queue.is_none() {
         // Nothing travels, so nothing is gained.
         config.encoding = Encoding::Text;

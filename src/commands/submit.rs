@@ -56,13 +56,14 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
     let mut input = Input::open(&args.input)?;
     let queue = super::connect(settings).await?;
     let task = super::task(args.task.as_ref(), &mut input)?;
+    let config = super::cut(settings, Some(&queue), &task).await?;
     let batch = Batch {
         id: args.id.unwrap_or_else(BatchId::new),
         task,
         priority: args.priority,
         label: args.label.clone(),
         keep: args.keep,
-        chunk_jobs: settings.producer.chunk_jobs,
+        chunk_jobs: config.chunk_jobs,
         ahead_jobs: 0,
     };
     let opened = queue.create(&batch).await?;
@@ -71,12 +72,8 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
     let display = Display::new(input.name(), args.quiet, false);
     let (watched, kind) = (queue.clone(), batch.task.kind());
     let (id, file) = (batch.id, args.input.display().to_string());
-    let options = SubmitOptions {
-        batch,
-        opened,
-        config: settings.producer.clone(),
-        patience: Duration::from_secs(settings.redis.patience_s),
-    };
+    let options =
+        SubmitOptions { batch, opened, config, patience: Duration::from_secs(settings.redis.patience_s) };
     let ended = puzzled_producer::submit(queue, options, input, display.report(), shutdown.draining()).await;
     display.finish();
     let go_on = || format!("go on with: puzzled submit --id {id} {file}");

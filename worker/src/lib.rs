@@ -12,6 +12,7 @@
 mod claimer;
 mod clock;
 mod config;
+mod costs;
 mod letters;
 mod pace;
 mod pool;
@@ -49,6 +50,7 @@ pub(crate) struct Shared {
     pub(crate) leases: Leases,
     pub(crate) pool: Pool,
     pub(crate) pace: pace::Pace,
+    pub(crate) costs: costs::Costs,
     pub(crate) clock: clock::Clock,
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) metrics: WorkerMetrics,
@@ -156,6 +158,7 @@ pub async fn run(
         leases: Leases::open(&queue, &name).await?,
         pool,
         pace: pace::Pace::new(Duration::from_millis(config.claim_ms)),
+        costs: costs::Costs::default(),
         clock: clock::Clock::default(),
         // A shard's claimer holds a permit while it waits for work. Those of idle shards must not starve the others.
         permits: Arc::new(Semaphore::new(config.permits() + consumers.len() - 1)),

@@ -38,6 +38,8 @@ pub struct PoolResult {
     pub counts: [u32; OutcomeKind::ALL.len()],
     /// Time on the solver thread, in us.
     pub solve_us: u64,
+    /// What was done; `None` if the payload does not say.
+    pub task: Option<Task>,
     /// Jobs whose engine panicked.
     pub panics: u32,
 }
@@ -195,6 +197,7 @@ impl Bench {
                 result: wire::encode_result(&facts, chunk.jobs, outcomes.records(start..end), encoding),
                 counts,
                 solve_us,
+                task: Some((*task).clone()),
                 panics: u32::try_from(panics).unwrap_or(u32::MAX),
             });
             start = end;
@@ -255,6 +258,7 @@ pub(crate) fn failed_chunk(worker: &str, chunk: &PoolChunk, reason: &str) -> Poo
         result: wire::encode_result(&facts, chunk.jobs, outcomes.records(0..outcomes.len()), Encoding::Text),
         counts: outcomes.counts(),
         solve_us: 0,
+        task: None,
         panics: 0,
     }
 }

@@ -92,6 +92,7 @@ pub(crate) async fn solve(
         result: wire::encode_result(&facts, chunk.jobs, outcomes.records(0..outcomes.len()), read.encoding),
         counts: outcomes.counts(),
         solve_us,
+        task: Some(read.task),
         panics,
     };
     Ok(Some((solved, trial.deaths)))

@@ -1,4 +1,4 @@
-//! The once-a-second loop: presence, readiness, clock, what is paused; and now and then a sweep.
+//! The once-a-second loop: presence, readiness, clock, what is paused, what jobs cost; and now and then a sweep.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,7 +39,8 @@ pub(crate) async fn run(shared: Arc<Shared>, ready: watch::Sender<Readiness>, sw
                 paused: paused.iter().map(|paused| paused.kind.name().to_owned()).collect(),
                 seen_ms: 0,
             };
-            shared.queue.announce(&presence).await
+            shared.queue.announce(&presence).await?;
+            shared.queue.tell_costs(&shared.costs.news()).await
         };
         let state = match word.await {
             Ok(()) => Readiness::Ready,

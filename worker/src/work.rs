@@ -201,6 +201,11 @@ impl Work {
         let elapsed = Duration::from_micros(solve_us.max(1));
         shared.pace.observe(self.stream.kind, solvable.len(), elapsed);
         shared.observe_solved(self.stream.kind, elapsed, jobs, &results);
+        for (claimed, result) in solvable.iter().zip(&results) {
+            if let Some(task) = &result.task {
+                shared.costs.observe(task, claimed.chunk.jobs.into(), Duration::from_micros(result.solve_us));
+            }
+        }
         for ((claimed, payload), solved) in solvable.into_iter().zip(payloads).zip(results) {
             match shared.leases.hold(&claimed) {
                 Hold::Wanted => end.finish(shared, claimed, &payload, solved, &[]),

@@ -9,6 +9,8 @@
 mod board;
 mod eight;
 
+use std::time::Duration;
+
 use crate::engine::{Budget, Engine, rejection};
 use crate::outcome::{OutcomeKind, OutcomeRef, Outcomes};
 use crate::task::{Door, NO_CONFLICT, Operation, Values};
@@ -28,6 +30,7 @@ pub(crate) static DOOR: Door = Door {
         },
         verify,
         engine: |_| Box::new(SlideEngine { table: Table::shared(), path: Vec::new() }),
+        typical: |_| Duration::from_micros(1),
     }],
     fits: board::fits,
     begins_grid: |_| false,

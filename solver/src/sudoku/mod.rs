@@ -44,6 +44,8 @@ pub use lanes::{LaneEngine, Width, Work};
 pub use rate::{Grade, Node, Rated, Rater, Rating, Step, Technique, rate};
 pub use verify::is_solution;
 
+use std::time::Duration;
+
 use crate::task::{Domain, Door, NO_CONFLICT, Operation, OptionSpec};
 use engine::{Question, SudokuEngine};
 use rate::{RateEngine, Report};
@@ -90,6 +92,7 @@ pub(crate) static DOOR: Door = Door {
             canonical: board::canonical,
             verify: |_, puzzle, outcome| engine::verify(Question::Solve, puzzle, outcome),
             engine: |_| Box::new(SudokuEngine::new(Question::Solve)),
+            typical: |_| Duration::from_micros(1),
         },
         Operation {
             name: "check",
@@ -99,6 +102,7 @@ pub(crate) static DOOR: Door = Door {
             canonical: board::canonical,
             verify: |_, puzzle, outcome| engine::verify(Question::Check, puzzle, outcome),
             engine: |_| Box::new(SudokuEngine::new(Question::Check)),
+            typical: |_| Duration::from_micros(1),
         },
         Operation {
             name: "first",
@@ -108,6 +112,7 @@ pub(crate) static DOOR: Door = Door {
             canonical: board::canonical,
             verify: |_, puzzle, outcome| engine::verify(Question::First, puzzle, outcome),
             engine: |_| Box::new(SudokuEngine::new(Question::First)),
+            typical: |_| Duration::from_micros(1),
         },
         Operation {
             name: "all",
@@ -117,6 +122,7 @@ pub(crate) static DOOR: Door = Door {
                 about: "how many solutions to list at most",
                 default: 10,
                 domain: Domain::Number(1, 1000),
+                weighs: true,
             }],
             conflict: NO_CONFLICT,
             canonical: board::canonical,
@@ -124,6 +130,7 @@ pub(crate) static DOOR: Door = Door {
                 engine::verify(Question::All { limit: values[0] }, puzzle, outcome)
             },
             engine: |values| Box::new(SudokuEngine::new(Question::All { limit: values[0] })),
+            typical: |_| Duration::from_micros(2),
         },
         Operation {
             name: "count",
@@ -133,6 +140,7 @@ pub(crate) static DOOR: Door = Door {
                 about: "how many solutions to count at most",
                 default: 1000,
                 domain: Domain::Number(1, 1_000_000_000),
+                weighs: true,
             }],
             conflict: NO_CONFLICT,
             canonical: board::canonical,
@@ -140,6 +148,7 @@ pub(crate) static DOOR: Door = Door {
                 engine::verify(Question::Count { limit: values[0] }, puzzle, outcome)
             },
             engine: |values| Box::new(SudokuEngine::new(Question::Count { limit: values[0] })),
+            typical: |_| Duration::from_micros(2),
         },
         Operation {
             name: "canonical",
@@ -149,6 +158,7 @@ pub(crate) static DOOR: Door = Door {
             canonical: canonical::canonical,
             verify: canonical::verify,
             engine: |values| Box::new(canonical::CanonicalEngine::new(values)),
+            typical: |_| Duration::from_micros(20),
         },
         Operation {
             name: "rate",
@@ -158,6 +168,7 @@ pub(crate) static DOOR: Door = Door {
             canonical: rate::canonical,
             verify: |_, puzzle, outcome| rate::verify(Report::Rating, puzzle, outcome),
             engine: |_| Box::new(RateEngine::new(Report::Rating)),
+            typical: |_| Duration::from_micros(300),
         },
         Operation {
             name: "explain",
@@ -167,6 +178,7 @@ pub(crate) static DOOR: Door = Door {
             canonical: rate::canonical,
             verify: |_, puzzle, outcome| rate::verify(Report::Steps, puzzle, outcome),
             engine: |_| Box::new(RateEngine::new(Report::Steps)),
+            typical: |_| Duration::from_micros(300),
         },
         generate::OPERATION,
     ],

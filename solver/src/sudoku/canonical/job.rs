@@ -18,6 +18,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec {
     about: "whether a symmetry that leads from the puzzle to the form follows the form",
     default: 0,
     domain: Domain::Word(&["no", "yes"]),
+    weighs: false,
 }];
 
 fn wants_morph(values: &Values) -> bool {

@@ -28,6 +28,8 @@ mod wanted;
 pub use catalogue::{Catalogue, GRIDS};
 pub use shuffle::Shuffle;
 
+use std::time::Duration;
+
 use crate::engine::{Budget, Engine};
 use crate::outcome::{OutcomeKind, Outcomes};
 use crate::sudoku::Board;
@@ -48,6 +50,12 @@ pub(crate) const OPERATION: Operation = Operation {
             None => Box::new(GridEngine { shuffle: Shuffle::new(wanted.seed, wanted.corner) }),
             Some(puzzle) => Box::new(PuzzleEngine { puzzles: Puzzles::new(&wanted, puzzle) }),
         }
+    },
+    typical: |values| match Wanted::new(values).puzzle {
+        None => Duration::from_micros(1),
+        Some(puzzle) if puzzle.takes_the_first() => Duration::from_micros(40),
+        // Some tens or hundreds are dug for one that fits.
+        Some(_) => Duration::from_millis(5),
     },
 };
 

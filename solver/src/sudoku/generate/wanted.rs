@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::symmetry::{self, Symmetry};
+use crate::sudoku::CELLS;
 use crate::task::{Domain, OptionSpec, Values};
 
 /// The fewest clues a puzzle with one solution can have (McGuire, Tugemann and Civario, 2012).
@@ -16,54 +17,63 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         about: "final grids, puzzles, or puzzles without a needless clue",
         default: 0,
         domain: Domain::Word(&["grid", "puzzle", "minimal"]),
+        weighs: true,
     },
     OptionSpec {
         name: "seed",
         about: "another seed is another order of all grids",
         default: 0,
         domain: Domain::Number(0, u64::MAX),
+        weighs: false,
     },
     OptionSpec {
         name: "corner",
         about: "the digit in the top left corner of the grid; 0: any",
         default: 0,
         domain: Domain::Number(0, 9),
+        weighs: false,
     },
     OptionSpec {
         name: "clues_min",
         about: "clues at least; 0: as few as come",
         default: 0,
         domain: Domain::Number(0, 80),
+        weighs: true,
     },
     OptionSpec {
         name: "clues_max",
         about: "clues at most",
         default: 81,
         domain: Domain::Number(CLUES_LEAST, 81),
+        weighs: true,
     },
     OptionSpec {
         name: "symmetry",
         about: "of where the clues are",
         default: 0,
         domain: Domain::Word(symmetry::NAMES),
+        weighs: true,
     },
     OptionSpec {
         name: "difficulty_min",
         about: "rating at least, in tenths, as of sudoku.rate",
         default: 0,
         domain: Domain::Number(0, DIFFICULTY_MOST),
+        weighs: true,
     },
     OptionSpec {
         name: "difficulty_max",
         about: "rating at most, in tenths",
         default: DIFFICULTY_MOST,
         domain: Domain::Number(0, DIFFICULTY_MOST),
+        weighs: true,
     },
     OptionSpec {
         name: "tries",
         about: "puzzles to dig for each number before giving up",
         default: 10_000,
         domain: Domain::Number(1, 100_000_000),
+        weighs: true,
     },
 ];
 
@@ -90,6 +100,13 @@ pub(super) struct PuzzleWanted {
     /// In tenths; `None`: any, and nothing is rated.
     pub(super) difficulty: Option<RangeInclusive<u8>>,
     pub(super) tries: u64,
+}
+
+impl PuzzleWanted {
+    /// Whether any puzzle will do, so that the first one is taken.
+    pub(super) fn takes_the_first(&self) -> bool {
+        self.difficulty.is_none() && *self.clues.start() == 0 && *self.clues.end() == CELLS
+    }
 }
 
 impl Wanted {
