@@ -3,6 +3,7 @@
 mod acl;
 mod cli;
 mod costs;
+mod dashboard;
 mod deploy;
 mod faults;
 mod generate;

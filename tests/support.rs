@@ -27,7 +27,7 @@ impl Ours {
         Self::command(folder, url, arguments).output().expect("puzzled starts")
     }
 
-    fn command(folder: &Path, url: &str, arguments: &[&str]) -> Command {
+    pub(crate) fn command(folder: &Path, url: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_puzzled"));
         command
             .current_dir(folder)

@@ -1,9 +1,12 @@
 //! The dashboard role: reads the queue once a second and shows it to everybody, as JSON and as Prometheus metrics.
-//! It changes nothing on the queue, so any number of dashboards may run.
+//! By itself it changes nothing on the queue, so any number of dashboards may run; whoever has its token may.
 
 mod config;
+mod dead;
 mod feed;
+mod problem;
 mod snapshot;
+mod token;
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +24,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 pub use config::Config;
+use dead::Door;
 pub use snapshot::{Batch, Lane, Snapshot, Totals, Worker};
+use token::Token;
 
 /// Why a dashboard ended.
 #[derive(Debug, thiserror::Error)]
@@ -34,12 +39,17 @@ pub enum DashboardError {
     Serve(#[from] io::Error),
 }
 
-/// Serves on `listener` until `shutdown` drains: `/api/snapshot`, `/metrics`, `/livez`, `/readyz`, and a list of
+/// Serves on `listener` until `shutdown` drains: `/api/snapshot`, `/api/dead`, `/metrics`, `/livez`, `/readyz`, and a list of
 /// them at `/`. Faults of Redis are waited out, and shown.
 ///
 /// # Errors
 /// See [`DashboardError`].
-pub async fn run(listener: TcpListener, queue: Queue, shutdown: Shutdown) -> Result<(), DashboardError> {
+pub async fn run(
+    listener: TcpListener,
+    queue: Queue,
+    config: Config,
+    shutdown: Shutdown,
+) -> Result<(), DashboardError> {
     let registry = Registry::new();
     let labels = Labels {
         kinds: &Kind::ALL.map(Kind::name),
@@ -51,11 +61,25 @@ pub async fn run(listener: TcpListener, queue: Queue, shutdown: Shutdown) -> Res
     let (ready, readiness) =
         watch::channel(Readiness::NotReady("the queue has not been read yet".to_owned()));
     let (sender, snapshots) = watch::channel(Arc::new(Snapshot::unread(queue.address())));
-    let routes = Routes::none().add(
-        "/api/snapshot",
-        "the whole queue as JSON, read once a second",
-        get(async move || Json(Snapshot::clone(&snapshots.borrow()))),
-    );
+    let door = Door { queue: queue.clone(), token: Token(config.token) };
+    let routes = Routes::none()
+        .add(
+            "/api/snapshot",
+            "the whole queue as JSON, read once a second",
+            get(async move || Json(Snapshot::clone(&snapshots.borrow()))),
+        )
+        .add(
+            "/api/dead",
+            "dead letters, newest first; ?batch= ?task= ?reason= ?count=",
+            dead::list(door.clone()),
+        )
+        .add("/api/dead/{job}", "one dead letter", dead::show(door.clone()))
+        .add(
+            "/api/dead/retry",
+            "POST {\"jobs\": [..]}, a filter, or {\"all\": true}: submits them again; needs the token",
+            dead::retry(door.clone()),
+        )
+        .add("/api/dead/drop", "POST the same: forgets them; needs the token", dead::drop(door));
     let stop = shutdown.draining();
     let reading = tokio::spawn(feed::run(queue, metrics, sender, ready, stop.clone()));
     let served = admin::serve(listener, routes, registry, readiness, stop).await;

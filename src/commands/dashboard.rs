@@ -31,5 +31,5 @@ pub(crate) async fn run(settings: &Settings) -> Result<(), Failure> {
     if let Ok(address) = listener.local_addr() {
         tracing::info!(%address, redis = queue.address(), "dashboard");
     }
-    Ok(puzzled_dashboard::run(listener, queue, shutdown).await?)
+    Ok(puzzled_dashboard::run(listener, queue, settings.dashboard.clone(), shutdown).await?)
 }

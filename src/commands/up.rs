@@ -74,8 +74,14 @@ pub(crate) async fn run(cli: &Cli, args: &UpArgs, settings: &Settings) -> Result
     let queue = Queue::connect(&settings.redis).await?;
     let crew = Crew::start(cli, &settings, args.workers, &shutdown)?;
     let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
-    let dashboard = listener
-        .map(|listener| tokio::spawn(puzzled_dashboard::run(listener, queue.clone(), shutdown.clone())));
+    let dashboard = listener.map(|listener| {
+        tokio::spawn(puzzled_dashboard::run(
+            listener,
+            queue.clone(),
+            settings.dashboard.clone(),
+            shutdown.clone(),
+        ))
+    });
     super::print(&summary(args, &settings, server.url(), address))?;
 
     let died = tokio::select! {
