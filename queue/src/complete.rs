@@ -7,6 +7,7 @@
 
 use bytes::Bytes;
 use puzzled_solver::OutcomeKind;
+use redis::Pipeline;
 
 use crate::Error;
 use crate::connection::{Operation, Queue};
@@ -28,6 +29,13 @@ pub struct Completed {
     pub counts: [u32; OutcomeKind::ALL.len()],
     /// The stored form (`wire::encode_result`).
     pub result: Bytes,
+}
+
+impl Completed {
+    /// Whether its payload travelled in its entry, so that its outcomes go with the script.
+    fn is_short(&self) -> bool {
+        self.claimed.payload.is_some()
+    }
 }
 
 /// What recording found.
@@ -69,18 +77,7 @@ impl Queue {
         recorded: &mut Recorded,
     ) -> Result<(), Error> {
         debug_assert!(chunks.iter().all(|c| c.claimed.stream == stream && c.claimed.chunk.batch == batch));
-        let keys = self.keys();
-        let (stream_key, depth, record) = (keys.stream(stream), keys.depth(stream.shard), keys.batch(batch));
-        let (payload, result, layout) = (keys.payload(batch), keys.result(batch), keys.layout(batch));
-        let backlog = keys.backlog(batch);
-        let end = chunks.iter().map(|c| c.claimed.chunk.end()).max().unwrap_or(0);
-        let mut sums = [0_u64; OutcomeKind::ALL.len()];
-        for chunk in chunks {
-            for (sum, &count) in sums.iter_mut().zip(&chunk.counts) {
-                *sum += u64::from(count);
-            }
-        }
-        let long: Vec<&Completed> = chunks.iter().filter(|chunk| chunk.claimed.payload.is_none()).collect();
+        let long: Vec<&Completed> = chunks.iter().filter(|chunk| !chunk.is_short()).collect();
         // Alone, the script is atomic and may be named by its hash; beside a store, both must happen or neither.
         let mode = if long.is_empty() { Mode::Hash } else { Mode::Text };
         let answers: Vec<redis::Value> = self
@@ -90,28 +87,7 @@ impl Queue {
                 if !long.is_empty() {
                     pipe.atomic();
                 }
-                for chunk in &long {
-                    let number = chunk.claimed.chunk.number;
-                    pipe.cmd("HSETNX").arg(&result).arg(number).arg(&chunk.result[..]);
-                }
-                scripts::COMPLETE
-                    .call(
-                        &mut pipe,
-                        mode,
-                        &[&stream_key, &depth, &record, &payload, &result, &layout, &backlog],
-                    )
-                    .arg(GROUP)
-                    .arg(keys.notice(batch))
-                    .arg(depth_field(stream))
-                    .arg(end)
-                    .arg(batch.to_string())
-                    .arg(&sums[..]);
-                for chunk in chunks {
-                    pipe.arg(chunk.claimed.entry.to_string()).arg(chunk.claimed.chunk.number);
-                    pipe.arg(chunk.counts.map(|count| count.to_string()).join(" "));
-                    let short = chunk.claimed.payload.is_some();
-                    pipe.arg(if short { &chunk.result[..] } else { b"" });
-                }
+                self.complete_call(&mut pipe, mode, stream, batch, chunks);
                 pipe
             })
             .await?;
@@ -137,28 +113,69 @@ impl Queue {
         Ok(())
     }
 
+    pub(crate) fn complete_call(
+        &self,
+        pipe: &mut Pipeline,
+        mode: Mode,
+        stream: StreamId,
+        batch: BatchId,
+        chunks: &[Completed],
+    ) {
+        let keys = self.keys();
+        let (stream_key, depth, record) = (keys.stream(stream), keys.depth(stream.shard), keys.batch(batch));
+        let (payload, result, layout) = (keys.payload(batch), keys.result(batch), keys.layout(batch));
+        let backlog = keys.backlog(batch);
+        let end = chunks.iter().map(|c| c.claimed.chunk.end()).max().unwrap_or(0);
+        let mut sums = [0_u64; OutcomeKind::ALL.len()];
+        for chunk in chunks {
+            for (sum, &count) in sums.iter_mut().zip(&chunk.counts) {
+                *sum += u64::from(count);
+            }
+        }
+        for chunk in chunks.iter().filter(|chunk| !chunk.is_short()) {
+            pipe.cmd("HSETNX").arg(&result).arg(chunk.claimed.chunk.number).arg(&chunk.result[..]);
+        }
+        scripts::COMPLETE
+            .call(pipe, mode, &[&stream_key, &depth, &record, &payload, &result, &layout, &backlog])
+            .arg(GROUP)
+            .arg(keys.notice(batch))
+            .arg(depth_field(stream))
+            .arg(end)
+            .arg(batch.to_string())
+            .arg(&sums[..]);
+        for chunk in chunks {
+            pipe.arg(chunk.claimed.entry.to_string()).arg(chunk.claimed.chunk.number);
+            pipe.arg(chunk.counts.map(|count| count.to_string()).join(" "));
+            pipe.arg(if chunk.is_short() { &chunk.result[..] } else { b"" });
+        }
+    }
+
     /// Takes chunks that nobody wants off the stream.
     ///
     /// # Errors
     /// What Redis said.
     pub async fn drop_unwanted(&self, stream: StreamId, chunks: &[Claimed]) -> Result<(), Error> {
-        let key = self.keys().stream(stream);
         for part in chunks.chunks(crate::consumer::SCRIPT_ITEMS_MAX) {
             self.link(stream.shard)
                 .run::<()>(Operation::Complete, |_| {
                     let mut pipe = redis::pipe();
-                    pipe.atomic();
-                    for cmd in [&["XDEL", key.as_str()][..], &["XACK", key.as_str(), GROUP][..]] {
-                        pipe.cmd(cmd[0]).arg(&cmd[1..]);
-                        for chunk in part {
-                            pipe.arg(chunk.entry.to_string());
-                        }
-                        pipe.ignore();
-                    }
+                    self.drop_call(&mut pipe, stream, part);
                     pipe
                 })
                 .await?;
         }
         Ok(())
+    }
+
+    pub(crate) fn drop_call(&self, pipe: &mut Pipeline, stream: StreamId, chunks: &[Claimed]) {
+        let key = self.keys().stream(stream);
+        pipe.atomic();
+        for cmd in [&["XDEL", key.as_str()][..], &["XACK", key.as_str(), GROUP][..]] {
+            pipe.cmd(cmd[0]).arg(&cmd[1..]);
+            for chunk in chunks {
+                pipe.arg(chunk.entry.to_string());
+            }
+            pipe.ignore();
+        }
     }
 }

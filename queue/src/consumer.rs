@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use puzzled_solver::Kind;
-use redis::Value;
+use redis::{Pipeline, Value};
 
 use crate::connection::{Operation, Queue, Reader, is_no_group};
 use crate::ids::{BatchId, ChunkRef, Priority};
 use crate::keys::{GROUP, StreamId};
-use crate::{Error, reply, scripts};
+use crate::scripts::{self, Mode};
+use crate::{Error, reply};
 
 /// How long one blocking read waits. Bounds how late a dead connection is noticed, and keeps Redis's notion of
 /// this consumer fresh.
@@ -403,22 +404,13 @@ impl Queue {
     /// # Errors
     /// What Redis said; the leases then run out by themselves.
     pub async fn release(&self, stream: StreamId, consumer: &str, entries: &[EntryId]) -> Result<u64, Error> {
-        let key = self.keys().stream(stream);
         let mut released = 0;
         for part in entries.chunks(SCRIPT_ITEMS_MAX) {
             let (count,): (u64,) = self
                 .link(stream.shard)
                 .run(Operation::Release, |mode| {
                     let mut pipe = redis::pipe();
-                    scripts::RELEASE
-                        .call(&mut pipe, mode, &[&key])
-                        .arg(GROUP)
-                        .arg(consumer)
-                        .arg(crate::keys::RELEASED)
-                        .arg(self.config().lease_ms.saturating_mul(1000));
-                    for entry in part {
-                        pipe.arg(entry.to_string());
-                    }
+                    self.release_call(&mut pipe, mode, stream, consumer, part);
                     pipe
                 })
                 .await?;
@@ -427,14 +419,33 @@ impl Queue {
         Ok(released)
     }
 
+    pub(crate) fn release_call(
+        &self,
+        pipe: &mut Pipeline,
+        mode: Mode,
+        stream: StreamId,
+        consumer: &str,
+        entries: &[EntryId],
+    ) {
+        let key = self.keys().stream(stream);
+        scripts::RELEASE
+            .call(pipe, mode, &[&key])
+            .arg(GROUP)
+            .arg(consumer)
+            .arg(crate::keys::RELEASED)
+            .arg(self.config().lease_ms.saturating_mul(1000));
+        for entry in entries {
+            pipe.arg(entry.to_string());
+        }
+    }
+
     /// Takes a consumer's name off a group unless entries are pending under it.
     pub(crate) async fn forget(&self, stream: StreamId, consumer: &str) -> Result<bool, Error> {
-        let key = self.keys().stream(stream);
         let answer: Result<(i64,), Error> = self
             .link(stream.shard)
             .run(Operation::Release, |mode| {
                 let mut pipe = redis::pipe();
-                scripts::FORGET.call(&mut pipe, mode, &[&key]).arg(GROUP).arg(consumer);
+                self.forget_call(&mut pipe, mode, stream, consumer);
                 pipe
             })
             .await;
@@ -443,6 +454,11 @@ impl Queue {
             Err(error) if is_no_group(&error) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    pub(crate) fn forget_call(&self, pipe: &mut Pipeline, mode: Mode, stream: StreamId, consumer: &str) {
+        let key = self.keys().stream(stream);
+        scripts::FORGET.call(pipe, mode, &[&key]).arg(GROUP).arg(consumer);
     }
 
     /// Entries pending under a consumer's name, at most as many as one script call may handle.

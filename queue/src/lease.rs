@@ -229,7 +229,7 @@ fn drop_interest(
     }
 }
 
-fn begin_call(
+pub(crate) fn begin_call(
     queue: &Queue,
     pipe: &mut redis::Pipeline,
     mode: scripts::Mode,

@@ -7,13 +7,14 @@ use bytes::Bytes;
 use puzzled_solver::{OutcomeKind, Outcomes};
 use redis::Value;
 
+use crate::Error;
 use crate::connection::{Operation, Queue};
 use crate::consumer::SCRIPT_ITEMS_MAX;
 use crate::ids::{BatchId, JobId};
 use crate::inspect::{BatchStatus, decode_status, status_call};
 use crate::notices::Listener;
+use crate::scripts::{self, Mode};
 use crate::wire::{self, Solved};
-use crate::{Error, scripts};
 
 /// How long a reader trusts silence before it looks for itself: a notice may be lost with its connection.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
@@ -129,7 +130,6 @@ impl Queue {
     }
 
     async fn read(&self, id: BatchId, chunks: &[u64]) -> Result<(BatchStatus, Vec<Option<Bytes>>), Error> {
-        let result = self.keys().result(id);
         // Status first: what it calls cancelled or collected stays so, while the other order could take a chunk
         // that is recorded between the two reads for a cancelled one.
         let (status, stored): (Value, Vec<Option<Bytes>>) = self
@@ -137,7 +137,7 @@ impl Queue {
             .run(Operation::Read, |_| {
                 let mut pipe = redis::pipe();
                 status_call(self, &mut pipe, id);
-                pipe.cmd("HMGET").arg(&result).arg(chunks);
+                pipe.cmd("HMGET").arg(self.keys().result(id)).arg(chunks);
                 pipe
             })
             .await?;
@@ -145,20 +145,31 @@ impl Queue {
     }
 
     async fn collect(&self, id: BatchId, below: u64, numbers: &[u64]) -> Result<(), Error> {
-        let (batch, result, layout) = (self.keys().batch(id), self.keys().result(id), self.keys().layout(id));
         let (_found,): (i64,) = self
             .link_to(id)
             .run(Operation::Read, |mode| {
                 let mut pipe = redis::pipe();
-                scripts::COLLECT
-                    .call(&mut pipe, mode, &[&batch, &result, &layout])
-                    .arg(below)
-                    .arg(COLLECTED_RECORD_MS)
-                    .arg(numbers);
+                self.collect_call(&mut pipe, mode, id, below, numbers);
                 pipe
             })
             .await?;
         Ok(())
+    }
+
+    pub(crate) fn collect_call(
+        &self,
+        pipe: &mut redis::Pipeline,
+        mode: Mode,
+        id: BatchId,
+        below: u64,
+        numbers: &[u64],
+    ) {
+        let (batch, result, layout) = (self.keys().batch(id), self.keys().result(id), self.keys().layout(id));
+        scripts::COLLECT
+            .call(pipe, mode, &[&batch, &result, &layout])
+            .arg(below)
+            .arg(COLLECTED_RECORD_MS)
+            .arg(numbers);
     }
 }
 

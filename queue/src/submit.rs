@@ -150,27 +150,31 @@ impl Queue {
     /// [`Error::NoBatch`], else what Redis said.
     pub async fn cancel(&self, id: BatchId) -> Result<u64, Error> {
         let status = self.status(id).await?;
-        let keys = self.keys();
-        let shard = id.shard(keys.shards());
-        let (depth, record) = (keys.depth(shard), keys.batch(id));
-        let (payload, result, layout) = (keys.payload(id), keys.result(id), keys.layout(id));
-        let backlog = keys.backlog(id);
-        let field = depth_field(StreamId { shard, kind: status.task.kind(), priority: status.priority });
+        let stream =
+            StreamId { shard: self.keys().shard(id), kind: status.task.kind(), priority: status.priority };
         let (count,): (i64,) = self
-            .link(shard)
+            .link_to(id)
             .run(Operation::Submit, |mode| {
                 let mut pipe = redis::pipe();
-                scripts::CANCEL
-                    .call(&mut pipe, mode, &[&depth, &record, &payload, &result, &layout, &backlog])
-                    .arg(keys.notice(id))
-                    .arg(&field);
+                self.cancel_call(&mut pipe, mode, stream, id);
                 pipe
             })
             .await?;
         u64::try_from(count).map_err(|_| Error::NoBatch(id))
     }
 
-    fn create_call(&self, pipe: &mut Pipeline, mode: Mode, batch: &Batch) {
+    pub(crate) fn cancel_call(&self, pipe: &mut Pipeline, mode: Mode, stream: StreamId, id: BatchId) {
+        let keys = self.keys();
+        let (depth, record) = (keys.depth(stream.shard), keys.batch(id));
+        let (payload, result, layout) = (keys.payload(id), keys.result(id), keys.layout(id));
+        let backlog = keys.backlog(id);
+        scripts::CANCEL
+            .call(pipe, mode, &[&depth, &record, &payload, &result, &layout, &backlog])
+            .arg(keys.notice(id))
+            .arg(depth_field(stream));
+    }
+
+    pub(crate) fn create_call(&self, pipe: &mut Pipeline, mode: Mode, batch: &Batch) {
         let keys = self.keys();
         let (record, index) = (keys.batch(batch.id), keys.batches(batch.id.shard(keys.shards())));
         scripts::CREATE
@@ -186,7 +190,14 @@ impl Queue {
             .arg(batch.ahead());
     }
 
-    fn enqueue_call(&self, pipe: &mut Pipeline, mode: Mode, batch: &Batch, chunks: &[NewChunk], close: bool) {
+    pub(crate) fn enqueue_call(
+        &self,
+        pipe: &mut Pipeline,
+        mode: Mode,
+        batch: &Batch,
+        chunks: &[NewChunk],
+        close: bool,
+    ) {
         let keys = self.keys();
         let shard = batch.id.shard(keys.shards());
         let stream = StreamId { shard, kind: batch.task.kind(), priority: batch.priority };
@@ -221,7 +232,7 @@ impl Queue {
         }
     }
 
-    fn enqueued(&self, id: BatchId, answer: &[Value]) -> Result<u64, Error> {
+    pub(crate) fn enqueued(&self, id: BatchId, answer: &[Value]) -> Result<u64, Error> {
         let number = || answer.get(1).and_then(reply::int).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         match answer.first().map(reply::text).as_deref() {
             Some("ok") => Ok(number()),

@@ -1,12 +1,13 @@
 //! Keeping the house clean: consumers of dead workers, batches whose producer went away, index entries of expired
 //! batches. Every worker sweeps now and then; doing it twice changes nothing.
 
-use redis::Value;
+use redis::{Pipeline, Value};
 
 use crate::connection::{Operation, Queue, is_no_group};
 use crate::ids::BatchId;
 use crate::keys::{GROUP, RELEASED, StreamId};
-use crate::{Error, reply, scripts};
+use crate::scripts::{self, Mode};
+use crate::{Error, reply};
 
 /// Batches looked at in one sweep of a shard: bounded work, and the next sweep goes on.
 const BATCHES_PER_SWEEP: usize = 1_000;
@@ -91,25 +92,11 @@ impl Queue {
                 .await?;
             for (text, _) in &rows {
                 let Ok(id) = text.parse::<BatchId>() else { continue };
-                let keys = [
-                    self.keys().batch(id),
-                    self.keys().payload(id),
-                    self.keys().result(id),
-                    self.keys().layout(id),
-                    self.keys().backlog(id),
-                ];
                 let (what,): (String,) = self
                     .link(shard)
                     .run(Operation::Sweep, |mode| {
                         let mut pipe = redis::pipe();
-                        scripts::SWEEP
-                            .call(
-                                &mut pipe,
-                                mode,
-                                &[&index, &keys[0], &keys[1], &keys[2], &keys[3], &keys[4]],
-                            )
-                            .arg(text)
-                            .arg(self.keys().notice(id));
+                        self.sweep_call(&mut pipe, mode, id);
                         pipe
                     })
                     .await?;
@@ -125,5 +112,16 @@ impl Queue {
                 return Ok(());
             }
         }
+    }
+
+    pub(crate) fn sweep_call(&self, pipe: &mut Pipeline, mode: Mode, id: BatchId) {
+        let keys = self.keys();
+        let (index, batch) = (keys.batches(keys.shard(id)), keys.batch(id));
+        let (payload, result, layout) = (keys.payload(id), keys.result(id), keys.layout(id));
+        let backlog = keys.backlog(id);
+        scripts::SWEEP
+            .call(pipe, mode, &[&index, &batch, &payload, &result, &layout, &backlog])
+            .arg(id.to_string())
+            .arg(keys.notice(id));
     }
 }
