@@ -84,9 +84,6 @@ impl Queue {
             .link(stream.shard)
             .run_as(Operation::Complete, mode, |mode| {
                 let mut pipe = redis::pipe();
-                if !long.is_empty() {
-                    pipe.atomic();
-                }
                 self.complete_call(&mut pipe, mode, stream, batch, chunks);
                 pipe
             })
@@ -125,7 +122,6 @@ impl Queue {
         let (stream_key, depth, record) = (keys.stream(stream), keys.depth(stream.shard), keys.batch(batch));
         let (payload, result, layout) = (keys.payload(batch), keys.result(batch), keys.layout(batch));
         let backlog = keys.backlog(batch);
-        let end = chunks.iter().map(|c| c.claimed.chunk.end()).max().unwrap_or(0);
         let mut sums = [0_u64; OutcomeKind::ALL.len()];
         for chunk in chunks {
             for (sum, &count) in sums.iter_mut().zip(&chunk.counts) {
@@ -133,6 +129,7 @@ impl Queue {
             }
         }
         for chunk in chunks.iter().filter(|chunk| !chunk.is_short()) {
+            pipe.atomic();
             pipe.cmd("HSETNX").arg(&result).arg(chunk.claimed.chunk.number).arg(&chunk.result[..]);
         }
         scripts::COMPLETE
@@ -140,12 +137,15 @@ impl Queue {
             .arg(GROUP)
             .arg(keys.notice(batch))
             .arg(depth_field(stream))
-            .arg(end)
             .arg(batch.to_string())
             .arg(&sums[..]);
         for chunk in chunks {
             pipe.arg(chunk.claimed.entry.to_string()).arg(chunk.claimed.chunk.number);
-            pipe.arg(chunk.counts.map(|count| count.to_string()).join(" "));
+            pipe.arg(format!(
+                "{} {}",
+                chunk.claimed.chunk.end(),
+                chunk.counts.map(|n| n.to_string()).join(" ")
+            ));
             pipe.arg(if chunk.is_short() { &chunk.result[..] } else { b"" });
         }
     }
@@ -155,27 +155,42 @@ impl Queue {
     /// # Errors
     /// What Redis said.
     pub async fn drop_unwanted(&self, stream: StreamId, chunks: &[Claimed]) -> Result<(), Error> {
-        for part in chunks.chunks(crate::consumer::SCRIPT_ITEMS_MAX) {
-            self.link(stream.shard)
-                .run::<()>(Operation::Complete, |_| {
-                    let mut pipe = redis::pipe();
-                    self.drop_call(&mut pipe, stream, part);
-                    pipe
-                })
-                .await?;
+        let mut chunks = chunks.to_vec();
+        chunks.sort_by_key(|claimed| claimed.chunk.batch);
+        for of_batch in chunks.chunk_by(|a, b| a.chunk.batch == b.chunk.batch) {
+            for part in of_batch.chunks(crate::consumer::SCRIPT_ITEMS_MAX) {
+                let (_found,): (i64,) = self
+                    .link(stream.shard)
+                    .run(Operation::Complete, |mode| {
+                        let mut pipe = redis::pipe();
+                        self.drop_call(&mut pipe, mode, stream, part[0].chunk.batch, part);
+                        pipe
+                    })
+                    .await?;
+            }
         }
         Ok(())
     }
 
-    pub(crate) fn drop_call(&self, pipe: &mut Pipeline, stream: StreamId, chunks: &[Claimed]) {
-        let key = self.keys().stream(stream);
-        pipe.atomic();
-        for cmd in [&["XDEL", key.as_str()][..], &["XACK", key.as_str(), GROUP][..]] {
-            pipe.cmd(cmd[0]).arg(&cmd[1..]);
-            for chunk in chunks {
-                pipe.arg(chunk.entry.to_string());
-            }
-            pipe.ignore();
+    pub(crate) fn drop_call(
+        &self,
+        pipe: &mut Pipeline,
+        mode: Mode,
+        stream: StreamId,
+        batch: BatchId,
+        chunks: &[Claimed],
+    ) {
+        debug_assert!(chunks.iter().all(|chunk| chunk.stream == stream && chunk.chunk.batch == batch));
+        let keys = self.keys();
+        scripts::DROP
+            .call(pipe, mode, &[&keys.stream(stream), &keys.batch(batch), &keys.result(batch)])
+            .arg(GROUP);
+        for chunk in chunks {
+            pipe.arg(chunk.entry.to_string());
+            match chunk.payload {
+                Some(_) => pipe.arg(b""),
+                None => pipe.arg(chunk.chunk.number),
+            };
         }
     }
 }

@@ -141,6 +141,8 @@ impl Queue {
                 pipe
             })
             .await?;
+        // An empty text stands for what a cancelled batch does not have (drop.lua).
+        let stored = stored.into_iter().map(|bytes| bytes.filter(|bytes| !bytes.is_empty())).collect();
         Ok((decode_status(id, status)?, stored))
     }
 

@@ -27,7 +27,7 @@ macro_rules! script {
         }));)+
 
         #[cfg(test)]
-        const ALL: &[(&str, &Script)] = &[$((stringify!($name), &$name)),+];
+        pub(crate) const ALL: &[(&str, &Script)] = &[$((stringify!($name), &$name)),+];
     };
 }
 
@@ -36,6 +36,7 @@ script! {
     ENQUEUE = "settle" "feed" "enqueue";
     BEGIN = "feed" "begin";
     COMPLETE = "settle" "feed" "complete";
+    DROP = "drop";
     CANCEL = "settle" "cancel";
     COLLECT = "collect";
     RENEW = "renew";
@@ -64,8 +65,13 @@ impl Script {
         pipe.arg(keys.len()).arg(keys)
     }
 
-    fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.0.text
+    }
+
+    #[cfg(test)]
+    pub(crate) fn hash(&self) -> &str {
+        &self.0.hash
     }
 }
 

@@ -116,7 +116,7 @@ impl Queue {
     pub async fn enqueue(&self, batch: &Batch, chunks: &[NewChunk], close: bool) -> Result<u64, Error> {
         let mut answers: Vec<Vec<Value>> = self
             .link_to(batch.id)
-            .run(Operation::Submit, |mode| {
+            .run_as(Operation::Submit, mode_of(chunks), |mode| {
                 let mut pipe = redis::pipe();
                 self.enqueue_call(&mut pipe, mode, batch, chunks, close);
                 pipe
@@ -133,7 +133,7 @@ impl Queue {
     pub async fn submit(&self, batch: &Batch, chunks: &[NewChunk]) -> Result<u64, Error> {
         let mut answers: Vec<Vec<Value>> = self
             .link_to(batch.id)
-            .run(Operation::Submit, |mode| {
+            .run_as(Operation::Submit, mode_of(chunks), |mode| {
                 let mut pipe = redis::pipe();
                 self.create_call(&mut pipe, mode, batch);
                 self.enqueue_call(&mut pipe, mode, batch, chunks, true);
@@ -205,12 +205,9 @@ impl Queue {
         let (payload, result, layout) =
             (keys.payload(batch.id), keys.result(batch.id), keys.layout(batch.id));
         let backlog = keys.backlog(batch.id);
-        if chunks.iter().any(|chunk| !chunk.payload.is_inline()) {
-            pipe.cmd("HSET").arg(&payload);
-            for chunk in chunks.iter().filter(|chunk| !chunk.payload.is_inline()) {
-                pipe.arg(chunk.number).arg(&chunk.payload.bytes[..]);
-            }
-            pipe.ignore();
+        for chunk in chunks.iter().filter(|chunk| !chunk.payload.is_inline()) {
+            pipe.atomic();
+            pipe.cmd("HSETNX").arg(&payload).arg(chunk.number).arg(&chunk.payload.bytes[..]).ignore();
         }
         scripts::ENQUEUE
             .call(pipe, mode, &[&stream_key, &depth, &record, &payload, &result, &layout, &backlog])
@@ -244,6 +241,11 @@ impl Queue {
             _ => Err(reply::unexpected("enqueue", answer)),
         }
     }
+}
+
+/// Alone, the script is atomic and may be named by its hash; beside a store, both must happen or neither.
+fn mode_of(chunks: &[NewChunk]) -> Mode {
+    if chunks.iter().all(|chunk| chunk.payload.is_inline()) { Mode::Hash } else { Mode::Text }
 }
 
 /// Where a stream's unfinished jobs are counted in the depth hash.

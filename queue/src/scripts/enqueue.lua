@@ -1,5 +1,5 @@
--- Puts chunks onto the work stream: short payloads come as arguments and travel in the entry, the caller has just
--- stored the others.
+-- Puts chunks onto the work stream: short payloads come as arguments and travel in the entry, the caller stores the others in the
+-- same transaction (HSETNX before this script).
 -- Atomic: numbering, stream entries, counters. Repeating it is harmless: a chunk number below the batch's next
 -- one was accepted before, a number above it is refused, so nothing is doubled and nothing is skipped.
 -- KEYS: stream, depth, batch, payload, result, layout, backlog
@@ -20,21 +20,23 @@ if b[3] then
   return {'cancelled'}
 end
 local next, first, collected = tonumber(b[1]), tonumber(b[2]), tonumber(b[5])
+-- What the transaction just stored of a chunk from here on must not stay unless it is accepted: not beyond the last accepted
+-- one, and not where outcomes are. (complete takes a payload for a sign that its chunk is still to do.)
+local function withdraw()
+  for i = 6, #ARGV, 3 do
+    local n = tonumber(ARGV[i])
+    if ARGV[i + 2] == '' and (n >= next or n < collected or redis.call('HEXISTS', result, n) == 1) then
+      redis.call('HDEL', payload, n)
+    end
+  end
+end
 local last = tonumber(ARGV[#ARGV - 2])
 if #ARGV > 5 and last >= next then
-  if b[4] == '1' then
-    for i = 6, #ARGV, 3 do
-      if tonumber(ARGV[i]) >= next then redis.call('HDEL', payload, ARGV[i]) end
-    end
-    return {'closed', next}
-  end
   local held = redis.call('HMGET', depth, field .. ':waiting', field .. ':running')
   local unfinished = (tonumber(held[1]) or 0) + (tonumber(held[2]) or 0)
-  if unfinished >= limit then
-    for i = 6, #ARGV, 3 do
-      if tonumber(ARGV[i]) >= next then redis.call('HDEL', payload, ARGV[i]) end
-    end
-    return {'full', unfinished}
+  if b[4] == '1' or unfinished >= limit then
+    withdraw()
+    return b[4] == '1' and {'closed', next} or {'full', unfinished}
   end
 end
 -- layout is 'chunk:first:jobs' of the newest run of equal chunks.
@@ -44,16 +46,13 @@ if b[6] then
   seg_chunk, seg_first, seg_jobs = tonumber(seg_chunk), tonumber(seg_first), tonumber(seg_jobs)
 end
 local queued, room, at = b[7] and tonumber(b[7]), tonumber(b[8]) + tonumber(b[9]), now()
-local accepted, refused = 0, nil
+local accepted, repeated, refused = 0, false, nil
 for i = 6, #ARGV, 3 do
   local n, jobs = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
   if n < next then
-    -- Sent again after a lost reply. Its payload must not outlive its outcomes.
-    if ARGV[i + 2] == '' and (n < collected or redis.call('HEXISTS', result, n) == 1) then
-      redis.call('HDEL', payload, n)
-    end
+    -- Sent again after a lost reply.
+    repeated = true
   elseif n > next then
-    redis.call('HDEL', payload, n)
     refused = refused or {'gap', next}
   elseif ARGV[i + 2] == '' and redis.call('HEXISTS', payload, n) == 0 then
     refused = refused or {'lost', n}
@@ -80,6 +79,7 @@ if accepted > 0 then
   redis.call('HINCRBY', depth, field .. ':waiting', accepted)
   if queued then redis.call('HSET', batch, 'queued', queued) end
 end
+if repeated or refused then withdraw() end
 if refused then return refused end
 if ARGV[5] == '1' and b[4] ~= '1' then
   redis.call('HSET', batch, 'closed', 1, 'touched_ms', now())
