@@ -138,7 +138,7 @@ fn every_test_that_the_reliability_page_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/reliability.md")).expect("the page");
     let mut sources = String::new();
-    for folder in ["tests", "queue/tests", "worker/src"] {
+    for folder in ["tests", "queue/tests", "queue/src/model", "worker/src"] {
         for file in fs::read_dir(root.join(folder)).expect("a folder").flatten() {
             if file.path().extension().is_some_and(|extension| extension == "rs") {
                 sources += &fs::read_to_string(file.path()).expect("a source");

@@ -68,7 +68,8 @@ impl Queue {
         Ok(queue)
     }
 
-    fn open(config: &Config, metrics: Option<RedisMetrics>) -> Result<Self, Error> {
+    /// Connects to nothing yet.
+    pub(crate) fn open(config: &Config, metrics: Option<RedisMetrics>) -> Result<Self, Error> {
         let keys = Keys::new(&config.prefix, config.shards);
         let places = Places::new(Topology::new(config)?, &keys);
         let address = places.topology().layout().to_string();

@@ -18,6 +18,8 @@ mod ids;
 mod inspect;
 mod keys;
 mod lease;
+#[cfg(test)]
+mod model;
 mod notices;
 mod packing;
 mod pause;
