@@ -32,7 +32,7 @@ impl From<QueueError> for Failure {
             QueueError::Cancelled(_) => Exit::Cancelled,
             QueueError::Setting { .. }
             | QueueError::Taken { .. }
-            | QueueError::CutOtherwise { .. }
+            | QueueError::Differs { .. }
             | QueueError::Closed(_)
             | QueueError::Incompatible(_) => Exit::Usage,
             QueueError::Malformed(_) | QueueError::Gap { .. } => Exit::Internal,

@@ -634,7 +634,7 @@ fn an_interrupt_cancels_solve_and_leaves_submit_open() {
     eventually("submit ends", || submitting.process.0.try_wait().unwrap().is_some());
     let ran = submitting.end();
     assert_eq!(ran.code, 130, "{}", ran.err);
-    assert!(ran.err.contains("stopped after 4 jobs") && ran.err.contains("--id"), "{}", ran.err);
+    assert!(ran.err.contains("stopped after 4 jobs") && ran.err.contains("--resume"), "{}", ran.err);
     assert!(bench.run(&["status", id.trim()]).out.contains(": open"));
 }
 

@@ -12,6 +12,7 @@ mod limits;
 mod ops;
 mod pause;
 mod poison;
+mod resume;
 mod servers;
 mod support;
 mod tls;

@@ -3,8 +3,7 @@
 //! Each line is one job and keeps its place, also a bad one: it becomes the text `!reason` in the payload, which every
 //! engine answers with `Invalid: reason`. So outcomes and input lines stay side by side without any bookkeeping.
 
-use puzzled_queue::NewChunk;
-use puzzled_queue::wire::{Encoding, PayloadWriter};
+use puzzled_queue::wire::{Encoding, Payload, PayloadWriter};
 use puzzled_solver::Task;
 
 use crate::lines::{LINE_BYTES_MAX, Line};
@@ -33,8 +32,7 @@ pub struct Chunker {
     chunk_jobs: u32,
     writer: PayloadWriter,
     writer_bytes: usize,
-    chunks: Vec<NewChunk>,
-    number: u64,
+    chunks: Vec<Payload>,
     lines: u64,
     /// Bad lines are described up to this number, then only counted.
     bad_lines_max: u64,
@@ -63,7 +61,6 @@ impl Chunker {
             writer: PayloadWriter::new(task, encoding),
             writer_bytes: 0,
             chunks: Vec::new(),
-            number: 0,
             lines: 0,
             bad_lines_max,
             bad: 0,
@@ -93,8 +90,7 @@ impl Chunker {
     /// Makes a chunk of the jobs that fill none.
     pub fn flush(&mut self) {
         if self.writer.jobs() > 0 {
-            self.chunks.push(NewChunk { number: self.number, payload: self.writer.take() });
-            self.number += 1;
+            self.chunks.push(self.writer.take());
             self.writer_bytes = 0;
         }
     }
@@ -113,7 +109,7 @@ impl Chunker {
     }
 
     /// Chunks made since the last call.
-    pub fn take_chunks(&mut self) -> Vec<NewChunk> {
+    pub fn take_chunks(&mut self) -> Vec<Payload> {
         std::mem::take(&mut self.chunks)
     }
 
@@ -231,10 +227,8 @@ mod tests {
         chunker.finish();
         let chunks = chunker.take_chunks();
         let mut found = Vec::new();
-        for (chunk, number) in chunks.iter().zip(0..) {
-            assert_eq!(chunk.number, number);
-            let read =
-                puzzled_queue::wire::PayloadReader::parse(&chunk.payload.bytes, chunk.payload.jobs).unwrap();
+        for chunk in &chunks {
+            let read = puzzled_queue::wire::PayloadReader::parse(&chunk.bytes, chunk.jobs).unwrap();
             assert_eq!(read.task, task.parse().unwrap());
             let lines: Vec<_> = read.lines().map(String::from_utf8_lossy).collect();
             found.push(lines.join(","));
@@ -295,7 +289,7 @@ mod tests {
         let mut chunker = Chunker::new(&"sudoku.solve".parse().unwrap(), 100, Encoding::Packed, 0);
         list.split('\n').for_each(|line| chunker.push(Line::Text(line.as_bytes())));
         chunker.finish();
-        assert_eq!((chunker.take_chunks()[0].payload.jobs, chunker.bad()), (11, 1));
+        assert_eq!((chunker.take_chunks()[0].jobs, chunker.bad()), (11, 1));
     }
 
     #[test]
@@ -304,7 +298,7 @@ mod tests {
         let mut chunker = Chunker::new(&"sudoku.solve".parse().unwrap(), 100, Encoding::Packed, 1);
         faulty.split('\n').for_each(|line| chunker.push(Line::Text(line.as_bytes())));
         chunker.finish();
-        assert_eq!(chunker.take_chunks()[0].payload.jobs, 1);
+        assert_eq!(chunker.take_chunks()[0].jobs, 1);
         let bad = &chunker.take_bad_lines()[0];
         assert_eq!((bad.line, bad.column), (3, 3), "{bad:?}");
     }
@@ -316,7 +310,7 @@ mod tests {
         (0..4000).for_each(|_| chunker.push(Line::Text(&line)));
         chunker.finish();
         let chunks = chunker.take_chunks();
-        assert_eq!(chunks.iter().map(|chunk| chunk.payload.jobs).sum::<u32>(), 4000);
-        assert!(chunks.iter().all(|chunk| chunk.payload.bytes.len() < CHUNK_BYTES_MAX + 1024));
+        assert_eq!(chunks.iter().map(|chunk| chunk.jobs).sum::<u32>(), 4000);
+        assert!(chunks.iter().all(|chunk| chunk.bytes.len() < CHUNK_BYTES_MAX + 1024));
     }
 }

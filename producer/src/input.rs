@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use puzzled_queue::NewChunk;
+use puzzled_queue::wire::Payload;
 use puzzled_solver::Task;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
@@ -145,7 +145,7 @@ impl Input {
 /// What the reader hands over.
 #[derive(Default, Debug)]
 pub(crate) struct Cut {
-    pub(crate) chunks: Vec<NewChunk>,
+    pub(crate) chunks: Vec<Payload>,
     pub(crate) bad_lines: Vec<BadLine>,
     /// Jobs expected in all; 0 = no idea.
     pub(crate) expected: u64,
@@ -223,7 +223,7 @@ impl Reader<'_> {
     /// still listens.
     fn hand_over(&mut self, (done, all): (u128, u128), end: Option<Result<u64, InputError>>) -> bool {
         let chunks = self.chunker.take_chunks();
-        self.jobs += chunks.iter().map(|chunk| u64::from(chunk.payload.jobs)).sum::<u64>();
+        self.jobs += chunks.iter().map(|chunk| u64::from(chunk.jobs)).sum::<u64>();
         // Jobs handed over are a little less than those read, and the same of large inputs.
         let expected = (u128::from(self.jobs) * all).checked_div(done).unwrap_or(0);
         let cut = Cut {

@@ -28,4 +28,4 @@ pub use format::{Format, FormatError, Formatter};
 pub use input::{BAD_LINES_MAX, Input, InputError};
 pub use results::{ResultsEnd, ResultsError, ResultsOptions, results};
 pub use solve::{Options, SolveError, Stand, Summary, solve};
-pub use submit::{SubmitError, SubmitOptions, Submitted, submit};
+pub use submit::{Difference, SubmitError, SubmitOptions, Submitted, submit};

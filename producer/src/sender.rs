@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use puzzled_queue::wire::Payload;
-use puzzled_queue::{Batch, Error, NewChunk};
+use puzzled_queue::{Batch, Digest, Error, NewChunk};
 use tokio::time::Instant;
 
 use crate::backend::{Backend, Held};
@@ -46,19 +46,33 @@ struct Shelf {
     /// Number and first job of the first payload here.
     first: u64,
     first_job: u64,
-    /// Each with the index one past its last job.
-    payloads: VecDeque<(u64, Payload)>,
+    /// Digest of the batch before it.
+    before: Digest,
+    payloads: VecDeque<Shelved>,
+}
+
+#[derive(Debug)]
+struct Shelved {
+    payload: Payload,
+    /// Index one past its last job.
+    end: u64,
+    /// Digest of the batch up to its end.
+    after: Digest,
 }
 
 impl Shelf {
     fn end_job(&self) -> u64 {
-        self.payloads.back().map_or(self.first_job, |(end, _)| *end)
+        self.payloads.back().map_or(self.first_job, |shelved| shelved.end)
     }
 
     fn pop(&mut self) -> Option<Payload> {
-        let (end, payload) = self.payloads.pop_front()?;
-        (self.first, self.first_job) = (self.first + 1, end);
+        let Shelved { payload, end, after } = self.payloads.pop_front()?;
+        (self.first, self.first_job, self.before) = (self.first + 1, end, after);
         Some(payload)
+    }
+
+    fn before(&self, place: usize) -> Digest {
+        place.checked_sub(1).and_then(|place| self.payloads.get(place)).map_or(self.before, |last| last.after)
     }
 }
 
@@ -70,7 +84,29 @@ impl Kept {
     pub(crate) fn push(&self, payload: Payload) {
         let mut shelf = self.lock();
         let end = shelf.end_job() + u64::from(payload.jobs);
-        shelf.payloads.push_back((end, payload));
+        let after = shelf.before(shelf.payloads.len()).then(&payload);
+        shelf.payloads.push_back(Shelved { payload, end, after });
+    }
+
+    /// Digest of the batch up to the end of the newest payload.
+    pub(crate) fn digest(&self) -> Digest {
+        let shelf = self.lock();
+        shelf.before(shelf.payloads.len())
+    }
+
+    /// A batch begins at chunk `base`, which is here.
+    fn begin_batch(&self, base: u64) {
+        let mut shelf = self.lock();
+        let place = usize::try_from(base - shelf.first).unwrap_or(usize::MAX);
+        let mut digest = Digest::default();
+        match place {
+            0 => shelf.before = digest,
+            _ => shelf.payloads.iter_mut().take(place).for_each(|shelved| shelved.after = digest),
+        }
+        for shelved in shelf.payloads.iter_mut().skip(place) {
+            digest = digest.then(&shelved.payload);
+            shelved.after = digest;
+        }
     }
 
     /// Takes the payload of a chunk and drops those before it.
@@ -112,7 +148,7 @@ impl Kept {
         let confirmed = self.confirmed.load(Ordering::Relaxed).saturating_sub(shelf.first);
         match usize::try_from(confirmed).unwrap_or(usize::MAX) {
             0 => shelf.first_job,
-            n => shelf.payloads.get(n - 1).map_or(shelf.end_job(), |(end, _)| *end),
+            n => shelf.payloads.get(n - 1).map_or(shelf.end_job(), |shelved| shelved.end),
         }
     }
 
@@ -121,17 +157,20 @@ impl Kept {
         let shelf = self.lock();
         let from = from.max(shelf.first);
         let skip = usize::try_from(from - shelf.first).unwrap_or(usize::MAX).min(shelf.payloads.len());
-        let mut bytes = 0;
+        let (mut bytes, mut before) = (0, shelf.before(skip));
         shelf
             .payloads
             .range(skip..)
             .take(CALL_CHUNKS_MAX)
             .zip(from..)
-            .take_while(|((_, payload), number)| {
-                bytes += payload.bytes.len();
+            .take_while(|(shelved, number)| {
+                bytes += shelved.payload.bytes.len();
                 bytes <= CALL_BYTES_MAX || *number == from
             })
-            .map(|((_, payload), number)| NewChunk { number: number - base, payload: payload.clone() })
+            .map(|(shelved, number)| {
+                let before = Some(std::mem::replace(&mut before, shelved.after));
+                NewChunk { number: number - base, payload: shelved.payload.clone(), before }
+            })
             .collect()
     }
 
@@ -240,6 +279,7 @@ impl<B: Backend> Sender<B> {
     /// Goes on in another batch, which begins at chunk `base` and job `base_job`.
     pub(crate) fn go_on_in(&mut self, batch: Arc<Batch>, base: u64, base_job: u64) {
         (self.batch, self.base, self.base_job) = (batch, base, base_job);
+        self.kept.begin_batch(base);
         self.go_on(base);
     }
 

@@ -289,10 +289,10 @@ impl<B: Backend> Run<B> {
 
     fn take(&mut self, cut: Option<Cut>) {
         let cut = cut.unwrap_or_default();
-        for chunk in cut.chunks {
-            self.progress.read += u64::from(chunk.payload.jobs);
+        for payload in cut.chunks {
+            self.progress.read += u64::from(payload.jobs);
             self.chunks += 1;
-            self.kept.push(chunk.payload);
+            self.kept.push(payload);
         }
         self.progress.expected = cut.expected;
         cut.bad_lines.iter().for_each(|line| (self.report)(Event::BadLine(line)));

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use puzzled_queue::{Batch, Error, Opened, Queue};
+use puzzled_queue::{Batch, Error, Existing, Opened, Queue};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -34,6 +34,8 @@ pub struct SubmitOptions {
 pub struct Submitted {
     /// Jobs, all of them accepted.
     pub jobs: u64,
+    /// Those that the batch held before.
+    pub before: u64,
     /// Those whose line is no puzzle.
     pub bad: u64,
 }
@@ -50,16 +52,28 @@ pub enum SubmitError {
     /// Told to stop after so many jobs. The batch is left open.
     #[error("stopped after {0} jobs")]
     Stopped(u64),
-    /// The batch, which existed before, holds another number of jobs.
-    #[error(
-        "the batch holds {found} jobs, this input has {jobs}: it is another input, or it was cut otherwise"
-    )]
-    Differs {
+    /// The batch, which existed before, was made of another input. Nothing of this one was added.
+    #[error("it holds another input: {0}; choose another id")]
+    Differs(Difference),
+}
+
+/// How an input differs from what a batch holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Difference {
+    /// Somewhere in the jobs that the batch holds.
+    #[error("its {0} jobs are not the first ones here")]
+    Other(u64),
+    /// It ends before the batch does.
+    #[error("it has {held} jobs, there are only {jobs} here")]
+    Shorter {
         /// Jobs of the batch.
-        found: u64,
+        held: u64,
         /// Jobs of this input.
         jobs: u64,
     },
+    /// It goes on where the batch is complete.
+    #[error("it is complete with {0} jobs, there are more here")]
+    Longer(u64),
 }
 
 /// Submits the rest of the input and closes the batch.
@@ -73,7 +87,15 @@ pub async fn submit(
     report: Report,
     stop: CancellationToken,
 ) -> Result<Submitted, SubmitError> {
-    let SubmitOptions { batch, opened, config, patience } = options;
+    let SubmitOptions { mut batch, opened, mut config, patience } = options;
+    let existing = match opened {
+        Opened::New => Existing::default(),
+        Opened::Existing(existing) => existing,
+    };
+    // Chunks are told apart by their numbers.
+    if existing.chunk_jobs > 0 {
+        (batch.chunk_jobs, config.chunk_jobs) = (existing.chunk_jobs, existing.chunk_jobs);
+    }
     let window_jobs = u64::from(config.window_jobs);
     let kept = Arc::<Kept>::default();
     let outage = Arc::new(Outage::new(patience, report.clone()));
@@ -81,6 +103,8 @@ pub async fn submit(
     let mut cuts = input.read(&batch.task, &config, false);
     let batch = Arc::new(batch);
     let mut sender = Sender::new(queue.clone(), batch.clone(), kept.clone(), outage, report.clone());
+    // What is there is compared, and not sent again.
+    sender.go_on(existing.chunks);
     let (mut chunks, mut total_bad, mut progress) = (0, 0, Progress::default());
     while !sender.is_done() {
         let in_flight = progress.read - kept.confirmed_jobs();
@@ -102,10 +126,19 @@ pub async fn submit(
             },
             cut = cuts.recv(), if !progress.input_over && in_flight < window_jobs => {
                 let cut = cut.unwrap_or_default();
-                for chunk in cut.chunks {
-                    progress.read += u64::from(chunk.payload.jobs);
+                for payload in cut.chunks {
+                    progress.read += u64::from(payload.jobs);
                     chunks += 1;
-                    kept.push(chunk.payload);
+                    kept.push(payload);
+                    if chunks == existing.chunks && existing.digest != Some(kept.digest()) {
+                        return Err(SubmitError::Differs(Difference::Other(existing.jobs)));
+                    }
+                    if chunks > existing.chunks && existing.closed {
+                        return Err(SubmitError::Differs(Difference::Longer(existing.jobs)));
+                    }
+                }
+                if chunks <= existing.chunks {
+                    kept.shrink(window_jobs);
                 }
                 progress.expected = cut.expected;
                 cut.bad_lines.iter().for_each(|line| report(Event::BadLine(line)));
@@ -114,6 +147,10 @@ pub async fn submit(
                     Some(Err(error)) => return Err(SubmitError::Input(error)),
                     Some(Ok(bad)) => {
                         tell_more(&report, bad);
+                        if chunks < existing.chunks {
+                            let (held, jobs) = (existing.jobs, progress.read);
+                            return Err(SubmitError::Differs(Difference::Shorter { held, jobs }));
+                        }
                         (total_bad, progress.input_over, progress.expected) = (bad, true, progress.read);
                         sender.end(chunks);
                     }
@@ -123,11 +160,5 @@ pub async fn submit(
         progress.done = kept.confirmed_jobs();
         report(Event::Progress(progress));
     }
-    if opened == Opened::Existing {
-        let found = queue.status(batch.id).await?.submitted;
-        if found != progress.read {
-            return Err(SubmitError::Differs { found, jobs: progress.read });
-        }
-    }
-    Ok(Submitted { jobs: progress.read, bad: total_bad })
+    Ok(Submitted { jobs: progress.read, before: existing.jobs, bad: total_bad })
 }

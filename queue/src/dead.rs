@@ -247,17 +247,17 @@ impl Queue {
                 chunk_jobs: 256,
                 ..Batch::new(task)
             };
-            if self.create(&batch).await? == Opened::Existing {
+            if self.create(&batch).await? != Opened::New {
                 tracing::info!(batch = %batch.id, "these letters were submitted before; going on where that stopped");
             }
-            let mut chunks = Vec::new();
-            for (number, part) in letters.chunks(256).enumerate() {
-                let mut writer = PayloadWriter::new(&batch.task, Encoding::Text);
+            let mut writer = PayloadWriter::new(&batch.task, Encoding::Text);
+            let payloads = letters.chunks(256).map(|part| {
                 for letter in part {
                     writer.push(|out| out.extend_from_slice(letter.puzzle.as_bytes()));
                 }
-                chunks.push(NewChunk { number: number as u64, payload: writer.take() });
-            }
+                writer.take()
+            });
+            let chunks: Vec<NewChunk> = NewChunk::number(payloads).collect();
             match self.enqueue(&batch, &chunks, true).await {
                 Ok(_) | Err(Error::Closed(_)) => {}
                 Err(error) => return Err(error),

@@ -114,15 +114,13 @@ pub enum Error {
         /// Priority of the existing batch.
         priority: String,
     },
-    /// The id is taken by a batch whose input was cut into chunks of another size.
-    #[error(
-        "batch {id} exists already with {chunk_jobs} jobs a chunk; to go on with it, submit with --set producer.chunk_jobs={chunk_jobs}"
-    )]
-    CutOtherwise {
-        /// The id.
+    /// The batch holds other chunks than those that came before this one.
+    #[error("batch {id} holds another input: its first {chunks} chunks are others; choose another id")]
+    Differs {
+        /// The batch.
         id: BatchId,
-        /// Jobs in its full chunks.
-        chunk_jobs: String,
+        /// Chunks it holds.
+        chunks: u64,
     },
     /// A chunk arrived before the ones that precede it (or those were lost by Redis): send from `expected`.
     #[error("batch {id} expects chunk {expected} next")]
@@ -177,7 +175,7 @@ impl Error {
             Error::Cancelled(_) => "cancelled",
             Error::Closed(_) => "closed",
             Error::Taken { .. } => "taken",
-            Error::CutOtherwise { .. } => "cut_otherwise",
+            Error::Differs { .. } => "differs",
             Error::Gap { .. } => "gap",
             Error::UnknownVersion { .. } => "unknown_version",
             Error::UnknownTask(_) => "unknown_task",

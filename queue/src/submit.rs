@@ -4,6 +4,7 @@ use puzzled_solver::Task;
 use redis::{Pipeline, Value};
 
 use crate::connection::{Operation, Queue};
+use crate::digest::Digest;
 use crate::ids::{BatchId, Priority};
 use crate::keys::StreamId;
 use crate::scripts::{self, Mode};
@@ -59,7 +60,22 @@ pub enum Opened {
     /// This call made it.
     New,
     /// It was there, with the same task and priority: a repeated submission.
-    Existing,
+    Existing(Existing),
+}
+
+/// What a batch holds that was there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Existing {
+    /// Jobs in its full chunks: those who go on with it must cut the input alike. 0 if it varies.
+    pub chunk_jobs: u32,
+    /// Chunks accepted.
+    pub chunks: u64,
+    /// Jobs accepted.
+    pub jobs: u64,
+    /// Of those chunks; `None` if whoever submitted them told none.
+    pub digest: Option<Digest>,
+    /// Whether its input is complete.
+    pub closed: bool,
 }
 
 /// A chunk to be added.
@@ -69,10 +85,31 @@ pub struct NewChunk {
     pub number: u64,
     /// Its puzzles.
     pub payload: Payload,
+    /// Digest of the chunks before it. `None`: nobody will look whether this is the same input.
+    pub before: Option<Digest>,
+}
+
+impl NewChunk {
+    /// Numbers payloads from the first one of a batch on.
+    pub fn number(payloads: impl IntoIterator<Item = Payload>) -> impl Iterator<Item = Self> {
+        payloads.into_iter().scan((0, Digest::default()), |(next, digest), payload| {
+            let chunk = Self { number: *next, before: Some(*digest), payload };
+            (*next, *digest) = (*next + 1, digest.then(&chunk.payload));
+            Some(chunk)
+        })
+    }
+
+    fn after(&self) -> String {
+        text_of(self.before.map(|before| before.then(&self.payload)))
+    }
+}
+
+fn text_of(digest: Option<Digest>) -> String {
+    digest.map(|digest| digest.to_string()).unwrap_or_default()
 }
 
 impl Queue {
-    /// Opens a batch. Repeating it is harmless.
+    /// Opens a batch. Repeating it is harmless. One that exists keeps the size of its chunks: see [`Existing::chunk_jobs`].
     ///
     /// # Errors
     /// [`Error::Taken`] when the id belongs to a batch of another task or priority; else what Redis said.
@@ -88,18 +125,20 @@ impl Queue {
         let task = batch.task.to_string();
         match &answer[..] {
             [made] if reply::int(made) == Some(1) => Ok(Opened::New),
-            [_, old_task, old_priority, old_chunk_jobs] => {
-                let old_chunk_jobs = reply::text(old_chunk_jobs);
+            [_, old_task, old_priority, chunk_jobs, chunks, jobs, digest, closed] => {
                 let (old_task, old_priority) = (reply::text(old_task), reply::text(old_priority));
-                if old_task == task && old_priority == batch.priority.name() {
-                    if old_chunk_jobs == batch.chunk_jobs.to_string() {
-                        Ok(Opened::Existing)
-                    } else {
-                        Err(Error::CutOtherwise { id: batch.id, chunk_jobs: old_chunk_jobs })
-                    }
-                } else {
-                    Err(Error::Taken { id: batch.id, task: old_task, priority: old_priority })
+                if old_task != task || old_priority != batch.priority.name() {
+                    return Err(Error::Taken { id: batch.id, task: old_task, priority: old_priority });
                 }
+                let number = |value| reply::int(value).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+                let digest = Some(reply::text(digest)).filter(|text| !text.is_empty());
+                Ok(Opened::Existing(Existing {
+                    chunk_jobs: u32::try_from(number(chunk_jobs)).unwrap_or(0),
+                    chunks: number(chunks),
+                    jobs: number(jobs),
+                    digest: digest.map(|text| text.parse()).transpose()?,
+                    closed: number(closed) == 1,
+                }))
             }
             other => Err(reply::unexpected("create", other)),
         }
@@ -112,7 +151,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`Error::Full`] adds nothing: wait and repeat. [`Error::Gap`] names the chunk to send next.
-    /// [`Error::NoBatch`], [`Error::Cancelled`], [`Error::Closed`] are final. Else what Redis said.
+    /// [`Error::NoBatch`], [`Error::Cancelled`], [`Error::Closed`], [`Error::Differs`] are final. Else what Redis said.
     pub async fn enqueue(&self, batch: &Batch, chunks: &[NewChunk], close: bool) -> Result<u64, Error> {
         let mut answers: Vec<Vec<Value>> = self
             .link_to(batch.id)
@@ -215,10 +254,11 @@ impl Queue {
             .arg(keys.notice(batch.id))
             .arg(depth_field(stream))
             .arg(self.depth_limit())
-            .arg(u8::from(close));
+            .arg(u8::from(close))
+            .arg(text_of(chunks.first().and_then(|chunk| chunk.before)));
         for chunk in chunks {
             let inline = if chunk.payload.is_inline() { &chunk.payload.bytes[..] } else { b"" };
-            pipe.arg(chunk.number).arg(chunk.payload.jobs).arg(inline);
+            pipe.arg(chunk.number).arg(chunk.payload.jobs).arg(inline).arg(chunk.after());
         }
     }
 
@@ -238,6 +278,7 @@ impl Queue {
             Some("gone") => Err(Error::NoBatch(id)),
             Some("cancelled") => Err(Error::Cancelled(id)),
             Some("closed") => Err(Error::Closed(id)),
+            Some("differs") => Err(Error::Differs { id, chunks: number() }),
             _ => Err(reply::unexpected("enqueue", answer)),
         }
     }

@@ -90,6 +90,8 @@ pub struct Payload {
     pub jobs: u32,
     /// Header and lines.
     pub bytes: Bytes,
+    /// Of the lines, whatever their encoding (see [`crate::Digest`]).
+    pub(crate) digest: u128,
 }
 
 impl Payload {
@@ -130,8 +132,9 @@ impl PayloadWriter {
     pub fn take(&mut self) -> Payload {
         let jobs = std::mem::take(&mut self.jobs);
         let bytes = encode('P', &format!("{} {jobs}", self.task), &self.body, self.encoding);
+        let digest = crate::digest::of_lines(&self.body);
         self.body.clear();
-        Payload { jobs, bytes }
+        Payload { jobs, bytes, digest }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Submission and recording: everything once, whatever is repeated.
 
-use puzzled_queue::{Batch, Error, NewChunk, Opened, Priority};
+use puzzled_queue::{Batch, Digest, Error, NewChunk, Opened, Priority};
 use puzzled_solver::OutcomeKind;
 
 use crate::support::{Bed, chunks, echo};
@@ -33,12 +33,9 @@ async fn submitting_again_doubles_nothing_and_gaps_are_refused() {
     let bed = Bed::new().await;
     let batch = Batch::new(echo());
     assert_eq!(bed.queue.create(&batch).await.unwrap(), Opened::New);
-    assert_eq!(bed.queue.create(&batch).await.unwrap(), Opened::Existing);
+    assert!(matches!(bed.queue.create(&batch).await.unwrap(), Opened::Existing(there) if there.chunks == 0));
     let other = Batch { priority: Priority::Low, ..batch.clone() };
     assert!(matches!(bed.queue.create(&other).await, Err(Error::Taken { .. })));
-
-    let otherwise = Batch { chunk_jobs: 4, ..batch.clone() };
-    assert!(matches!(bed.queue.create(&otherwise).await, Err(Error::CutOtherwise { .. })));
 
     let all = chunks(0, 0, &[4, 4, 4, 1]);
     assert_eq!(bed.queue.enqueue(&batch, &all[..2], false).await.unwrap(), 2);
@@ -46,6 +43,12 @@ async fn submitting_again_doubles_nothing_and_gaps_are_refused() {
     assert_eq!(bed.queue.enqueue(&batch, &all[..3], false).await.unwrap(), 3);
     let late = chunks(9, 0, &[4]);
     assert!(matches!(bed.queue.enqueue(&batch, &late, false).await, Err(Error::Gap { expected: 3, .. })));
+    // Another input under the same id, alone, behind what is there, and together with it.
+    let other = chunks(0, 100, &[4, 4, 4, 1]);
+    for part in [&other[..1], &other[2..3], &other[3..], &other[2..], &other[..]] {
+        let refused = bed.queue.enqueue(&batch, part, true).await;
+        assert!(matches!(refused, Err(Error::Differs { chunks: 3, .. })), "{refused:?}");
+    }
     assert_eq!(bed.queue.enqueue(&batch, &all[3..], true).await.unwrap(), 4);
     assert_eq!(bed.queue.enqueue(&batch, &all[2..], true).await.unwrap(), 4);
     let more: Vec<NewChunk> = chunks(4, 13, &[1]);
@@ -55,6 +58,9 @@ async fn submitting_again_doubles_nothing_and_gaps_are_refused() {
     assert_eq!(bed.drain(&mut consumer).await, 4);
     let status = bed.queue.status(batch.id).await.unwrap();
     assert_eq!((status.submitted, status.recorded, status.chunks), (13, 13, 4));
+    let Opened::Existing(there) = bed.queue.create(&batch).await.unwrap() else { panic!("it is there") };
+    let digest = all.iter().fold(Digest::default(), |digest, chunk| digest.then(&chunk.payload));
+    assert_eq!((there.chunks, there.jobs, there.digest, there.closed), (4, 13, Some(digest), true));
     // Again after everything is done: no payload may stay behind.
     assert_eq!(bed.queue.enqueue(&batch, &all, true).await.unwrap(), 4);
     assert_eq!(bed.depth().await, (0, 0));

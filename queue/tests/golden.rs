@@ -1,7 +1,7 @@
 //! The wire format, held fixed byte by byte: a change here is a new version.
 
-use puzzled_queue::Error;
 use puzzled_queue::wire::{Encoding, PayloadReader, PayloadWriter, Solved, decode_result, encode_result};
+use puzzled_queue::{Digest, Error};
 use puzzled_solver::{OutcomeKind, Outcomes, Task};
 
 const PAYLOAD: &[u8] = include_bytes!("golden/payload-1.txt");
@@ -30,6 +30,29 @@ fn outcomes() -> Outcomes {
 
 fn facts() -> Solved {
     Solved { first: 1024, worker: "host-1-00c0ffee".to_owned(), wait_us: 1830, solve_us: 2210 }
+}
+
+/// Anybody's XXH3 makes the same of the same lines, however they are encoded.
+#[test]
+fn digest() {
+    let mut texts = Vec::new();
+    for encoding in [Encoding::Text, Encoding::Packed] {
+        let mut writer = PayloadWriter::new(&task(), encoding);
+        let payloads = [20, 1].map(|jobs| {
+            (0..jobs).for_each(|_| writer.push(|out| out.extend_from_slice(&[b'.'; 81])));
+            writer.take()
+        });
+        let digests = payloads.iter().scan(Digest::default(), |digest, payload| {
+            *digest = digest.then(payload);
+            Some(digest.to_string())
+        });
+        texts.push(digests.collect::<Vec<_>>());
+    }
+    assert_eq!(texts[0], texts[1]);
+    assert_eq!(texts[0], ["b469de4b110fd338a9053db2fe73544c", "5c40811c56d367f548485270b5d1eb38"]);
+    let read: Digest = texts[0][1].parse().unwrap();
+    assert_eq!(read.to_string(), texts[0][1]);
+    assert!("12".parse::<Digest>().is_err() && "z".repeat(32).parse::<Digest>().is_err());
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use puzzled_queue::wire::{Encoding, PayloadReader, PayloadWriter, Solved, encode_result};
 use puzzled_queue::{
-    Batch, BatchId, Claimed, Completed, Config, Consumer, Content, LocalServer, NewChunk, Queue, Recorded,
-    ServerOptions, StreamId,
+    Batch, BatchId, Claimed, Completed, Config, Consumer, Content, Digest, LocalServer, NewChunk, Queue,
+    Recorded, ServerOptions, StreamId,
 };
 use puzzled_service::Url;
 use puzzled_solver::{Kind, OutcomeKind, Outcomes, Task};
@@ -120,17 +120,21 @@ pub(crate) fn text(index: u64) -> String {
     }
 }
 
-/// Chunks of these sizes; job `i` holds `text(i)`.
+/// Chunks of these sizes; job `i` holds `text(i)`. Those that do not begin a batch tell nothing of what is before them.
 pub(crate) fn chunks(number: u64, first: u64, sizes: &[u32]) -> Vec<NewChunk> {
     let mut index = first;
     let mut made = Vec::new();
+    let mut before = (number == 0).then(Digest::default);
     for (number, &size) in (number..).zip(sizes) {
         let mut writer = PayloadWriter::new(&echo(), Encoding::Packed);
         for _ in 0..size {
             writer.push(|out| out.extend_from_slice(text(index).as_bytes()));
             index += 1;
         }
-        made.push(NewChunk { number, payload: writer.take() });
+        let payload = writer.take();
+        let after = before.map(|before| before.then(&payload));
+        made.push(NewChunk { number, payload, before });
+        before = after;
     }
     made
 }

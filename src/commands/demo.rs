@@ -142,7 +142,7 @@ async fn solve(
 
 async fn send(queue: &Queue, batch: &Batch, lines: &[&[u8]], config: &Config) -> Result<(), Failure> {
     let mut writer = PayloadWriter::new(&batch.task, config.encoding);
-    let mut chunks = lines.chunks(config.chunk_jobs as usize).zip(0..).map(|(lines, number)| {
+    let payloads = lines.chunks(config.chunk_jobs as usize).map(|lines| {
         for line in lines {
             writer.push(|out| {
                 if let Err(error) = batch.task.canonical(line, out) {
@@ -150,8 +150,9 @@ async fn send(queue: &Queue, batch: &Batch, lines: &[&[u8]], config: &Config) ->
                 }
             });
         }
-        NewChunk { number, payload: writer.take() }
+        writer.take()
     });
+    let mut chunks = NewChunk::number(payloads);
     loop {
         let some: Vec<NewChunk> = chunks.by_ref().take(CHUNKS_PER_CALL).collect();
         let last = some.is_empty();

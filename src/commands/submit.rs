@@ -32,6 +32,9 @@ pub(crate) struct SubmitArgs {
     /// Batch id, a UUID. Submitting the same file under the same id again goes on where it ended and doubles nothing.
     #[arg(long, value_name = "UUID")]
     id: Option<BatchId>,
+    /// Go on with a batch that a submit left open; what it holds is compared with FILE, and not sent again.
+    #[arg(long, value_name = "UUID", conflicts_with_all = ["id", "task", "priority", "label", "keep"])]
+    resume: Option<BatchId>,
     /// Keep the results until somebody deletes them, instead of a day.
     #[arg(long)]
     keep: bool,
@@ -45,7 +48,7 @@ fn help() -> String {
         "The batch id is printed at once, before the input is read to its end.\n\n{}\nExamples:\n  \
          puzzled submit puzzles.txt\n  \
          id=$(puzzled submit --priority low --label nightly puzzles.txt); puzzled watch $id; puzzled results $id\n  \
-         puzzled submit --id 01997e60-5bd0-7cc1-8d1e-3b1f0a2c4d5e puzzles.txt   # repeat after a crash",
+         puzzled submit --resume 01997e60-5bd0-7cc1-8d1e-3b1f0a2c4d5e puzzles.txt   # after a crash",
         super::tasks()
     )
 }
@@ -55,17 +58,21 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
     settings.producer.validate()?;
     let mut input = Input::open(&args.input)?;
     let queue = super::connect(settings).await?;
-    let task = super::task(args.task.as_ref(), &mut input)?;
-    let config = super::cut(settings, Some(&queue), &task).await?;
-    let batch = Batch {
-        id: args.id.unwrap_or_else(BatchId::new),
-        task,
-        priority: args.priority,
-        label: args.label.clone(),
-        keep: args.keep,
-        chunk_jobs: config.chunk_jobs,
-        ahead_jobs: 0,
+    let mut batch = match args.resume {
+        Some(id) => {
+            let left = queue.status(id).await?;
+            Batch { id, priority: left.priority, ..Batch::new(left.task) }
+        }
+        None => Batch {
+            id: args.id.unwrap_or_else(BatchId::new),
+            priority: args.priority,
+            label: args.label.clone(),
+            keep: args.keep,
+            ..Batch::new(super::task(args.task.as_ref(), &mut input)?)
+        },
     };
+    let config = super::cut(settings, Some(&queue), &batch.task).await?;
+    batch.chunk_jobs = config.chunk_jobs;
     let opened = queue.create(&batch).await?;
     terminal::print(&format!("{}\n", batch.id))?;
     let shutdown = super::on_signals(settings)?;
@@ -76,7 +83,7 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
         SubmitOptions { batch, opened, config, patience: Duration::from_secs(settings.redis.patience_s) };
     let ended = puzzled_producer::submit(queue, options, input, display.report(), shutdown.draining()).await;
     display.finish();
-    let go_on = || format!("go on with: puzzled submit --id {id} {file}");
+    let go_on = || format!("go on with: puzzled submit --resume {id} {file}");
     match ended {
         Ok(submitted) => {
             if !args.quiet {
@@ -85,7 +92,11 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
                 } else {
                     String::new()
                 };
-                terminal::say(&format!("{} jobs submitted{bad}", submitted.jobs));
+                let before = match submitted.before {
+                    0 => String::new(),
+                    jobs => format!(", {jobs} of them before"),
+                };
+                terminal::say(&format!("{} jobs submitted{before}{bad}", submitted.jobs));
                 super::pause::warn(&watched, kind).await?;
             }
             Ok(())
@@ -104,7 +115,7 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
                 go_on()
             ),
         )),
-        Err(error @ SubmitError::Differs { .. }) => {
+        Err(error @ SubmitError::Differs(_)) => {
             Err(Failure::new(Exit::Usage, format!("batch {id}: {error}")))
         }
     }

@@ -40,12 +40,14 @@ const PLAIN: Scenario = Scenario {
     depth: 0,
     hold: 1,
     crashes: 1,
+    rival: false,
     read: true,
     cancel: false,
     abandon: false,
     expire: false,
 };
 const TOGETHER: Scenario = Scenario { hold: 2, crashes: 0, ahead: 9, ..PLAIN };
+const RIVAL: Scenario = Scenario { rival: true, crashes: 0, read: false, ..PLAIN };
 const CANCEL: Scenario = Scenario { cancel: true, crashes: 0, ..PLAIN };
 const ABANDON: Scenario = Scenario { abandon: true, crashes: 0, ..PLAIN };
 const EXPIRE: Scenario = Scenario { expire: true, crashes: 0, ..PLAIN };
@@ -78,6 +80,11 @@ fn a_worker_dies() {
 #[test]
 fn chunks_are_recorded_together() {
     holds(TOGETHER);
+}
+
+#[test]
+fn another_input_comes_under_the_same_id() {
+    holds(RIVAL);
 }
 
 #[test]
@@ -156,6 +163,16 @@ fn no_guard_can_go() {
             "a payload comes back when the queue is full",
             (&ENQUEUE, "withdraw()\nreturn b[4]", "return b[4]"),
             FULL,
+        ),
+        (
+            "two inputs become one batch",
+            (&ENQUEUE, "return {'differs', next}\nend\nif n < next", "end\nif n < next"),
+            RIVAL,
+        ),
+        (
+            "another input closes it",
+            (&ENQUEUE, "if last and last < next - 1 and ARGV[5] == '1' then", "if false then"),
+            Scenario { rival: true, ..THREE },
         ),
         ("accepted after a cancel", (&ENQUEUE, "if b[3] then", "if false then"), CANCEL),
         (

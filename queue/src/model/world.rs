@@ -30,6 +30,8 @@ pub(super) struct Scenario {
     pub(super) hold: usize,
     /// How many workers may die on the way.
     pub(super) crashes: u8,
+    /// Whether a second producer submits another input under the same id.
+    pub(super) rival: bool,
     /// Whether somebody reads the outcomes.
     pub(super) read: bool,
     /// Whether somebody may cancel the batch.
@@ -62,6 +64,8 @@ pub(super) struct State {
     workers: [Vec<Held>; 2],
     reader: Reader,
     crashes: u8,
+    /// Whose input the batch holds.
+    is_rivals: bool,
     /// What each chunk was counted as when it was recorded. Known to nobody in the system: the checks are against it.
     counted: Vec<Option<u8>>,
 }
@@ -119,8 +123,9 @@ struct Seen {
 pub(super) enum Step {
     /// The producer opens the batch, or does so again.
     Open,
-    /// It sends chunks, perhaps again, perhaps ahead of their turn.
+    /// It sends chunks, perhaps again, perhaps ahead of their turn; or the rival does.
     Send {
+        is_rival: bool,
         from: u8,
         count: u8,
         close: bool,
@@ -202,6 +207,8 @@ pub(super) struct World {
     stream: StreamId,
     batch: Batch,
     chunks: Vec<NewChunk>,
+    /// Another input, cut alike.
+    rivals: Vec<NewChunk>,
     refs: Vec<ChunkRef>,
     record: String,
     depth: String,
@@ -223,20 +230,36 @@ impl World {
         // The same in every run, so that the state space is.
         batch.id = BatchId::derived(b"model");
         batch.ahead_jobs = scenario.ahead;
-        let (mut chunks, mut refs, mut first) = (Vec::new(), Vec::new(), 0);
-        for (number, &(jobs, travels)) in (0..).zip(scenario.chunks) {
+        let (mut payloads, mut refs, mut first) = ([Vec::new(), Vec::new()], Vec::new(), 0);
+        for (number, &(jobs, travels)) in (0_u64..).zip(scenario.chunks) {
             let length = if travels == Travels::InItsEntry { 1 } else { INLINE_BYTES_MAX + 1 };
-            let bytes = Bytes::from(vec![b'A' + number as u8; length]);
-            chunks.push(NewChunk { number, payload: Payload { jobs, bytes } });
+            for (payloads, alphabet) in payloads.iter_mut().zip(*b"Aa") {
+                let letter = alphabet + number as u8;
+                payloads.push(Payload { jobs, bytes: vec![letter; length].into(), digest: letter.into() });
+            }
             refs.push(ChunkRef { batch: batch.id, number, first, jobs });
             first += u64::from(jobs);
         }
+        let [chunks, rivals] = payloads.map(|payloads| NewChunk::number(payloads).collect());
         let stream = StreamId { shard: 0, kind: batch.task.kind(), priority: batch.priority };
         let keys = queue.keys();
         let (record, depth) = (keys.batch(batch.id), keys.depth(0));
         let (payload, result) = (keys.payload(batch.id), keys.result(batch.id));
         let interpreter = Interpreter::new(removed);
-        Self { scenario, interpreter, queue, stream, batch, chunks, refs, record, depth, payload, result }
+        Self {
+            scenario,
+            interpreter,
+            queue,
+            stream,
+            batch,
+            chunks,
+            rivals,
+            refs,
+            record,
+            depth,
+            payload,
+            result,
+        }
     }
 
     pub(super) fn start(&self) -> State {
@@ -247,6 +270,7 @@ impl World {
             workers: [Vec::new(), Vec::new()],
             reader: Reader { has_ended: !self.scenario.read, ..Reader::default() },
             crashes: self.scenario.crashes,
+            is_rivals: false,
             counted: vec![None; self.chunks.len()],
         }
     }
@@ -258,7 +282,17 @@ impl World {
         if state.producer.has_opened {
             for from in 0..total {
                 for count in 1..=(total - from).min(2) {
-                    steps.push(Step::Send { from, count, close: from + count == total });
+                    let close = from + count == total;
+                    steps.push(Step::Send { is_rival: false, from, count, close });
+                    if self.scenario.rival {
+                        // Its input may end anywhere.
+                        steps.extend([false, true].map(|close| Step::Send {
+                            is_rival: true,
+                            from,
+                            count,
+                            close,
+                        }));
+                    }
                 }
             }
             if state.producer.knows_all {
@@ -363,7 +397,7 @@ impl World {
                     });
                 }
             }
-            Step::Send { from, count, close } => self.send(state, from, count, close)?,
+            Step::Send { is_rival, from, count, close } => self.send(state, is_rival, from, count, close)?,
             Step::Close => {
                 self.call(&mut state.data, |queue, pipe| {
                     queue.enqueue_call(pipe, Mode::Hash, &self.batch, &[], true);
@@ -408,14 +442,32 @@ impl World {
         Ok(after)
     }
 
-    fn send(&self, state: &mut State, from: u8, count: u8, close: bool) -> Result<(), String> {
-        let chunks = &self.chunks[usize::from(from)..usize::from(from + count)];
+    fn send(
+        &self,
+        state: &mut State,
+        is_rival: bool,
+        from: u8,
+        count: u8,
+        close: bool,
+    ) -> Result<(), String> {
+        let all = if is_rival { &self.rivals } else { &self.chunks };
+        let chunks = &all[usize::from(from)..usize::from(from + count)];
+        let stand = |data: &Data| ["chunks", "closed"].map(|field| data.number(&self.record, field));
+        let before = stand(&state.data);
         let answers = self.call(&mut state.data, |queue, pipe| {
             queue.enqueue_call(pipe, Mode::Hash, &self.batch, chunks, close);
         });
         let answer = reply::items(answers.into_iter().next_back().unwrap_or_default());
         match self.queue.enqueued(self.batch.id, &answer) {
-            Ok(next) => state.producer.knows_all |= next == self.chunks.len() as u64,
+            Ok(next) => {
+                if before[0] == 0 && next > 0 {
+                    state.is_rivals = is_rival;
+                }
+                if is_rival != state.is_rivals && stand(&state.data) != before {
+                    return Err("one input was changed by another".to_owned());
+                }
+                state.producer.knows_all |= !is_rival && next == self.chunks.len() as u64;
+            }
             Err(crate::Error::Malformed(what)) => return Err(what),
             Err(_) => {}
         }

@@ -1,16 +1,17 @@
 -- Puts chunks onto the work stream: short payloads come as arguments and travel in the entry, the caller stores the others in the
 -- same transaction (HSETNX before this script).
 -- Atomic: numbering, stream entries, counters. Repeating it is harmless: a chunk number below the batch's next
--- one was accepted before, a number above it is refused, so nothing is doubled and nothing is skipped.
+-- one was accepted before, a number above it is refused, so nothing is doubled and nothing is skipped. Chunks of another
+-- input than the batch's are refused where they meet what it holds, told by digests; '' is not compared.
 -- KEYS: stream, depth, batch, payload, result, layout, backlog
--- ARGV: batch id, notice channel, depth field, jobs allowed in the queue, close (0/1), then for each chunk: number, jobs,
---       payload or ''
+-- ARGV: batch id, notice channel, depth field, jobs allowed in the queue, close (0/1), digest before the first of the chunks, then
+--       for each chunk: number, jobs, payload or '', digest up to its end
 -- Returns: {'ok', next chunk} | {'full', unfinished jobs} | {'gap', next chunk} | {'lost', chunk}
---        | {'gone'} | {'cancelled'} | {'closed', next chunk}
+--        | {'gone'} | {'cancelled'} | {'closed', next chunk} | {'differs', next chunk}
 local stream, depth, batch, payload, result, layout = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local id, field, limit = ARGV[1], ARGV[3], tonumber(ARGV[4])
 local b = redis.call('HMGET', batch, 'chunks', 'submitted', 'cancelled_ms', 'closed', 'collected', 'layout',
-  'queued', 'claimed', 'ahead')
+  'queued', 'claimed', 'ahead', 'digest')
 if not b[1] then
   redis.call('UNLINK', payload)
   return {'gone'}
@@ -23,15 +24,19 @@ local next, first, collected = tonumber(b[1]), tonumber(b[2]), tonumber(b[5])
 -- What the transaction just stored of a chunk from here on must not stay unless it is accepted: not beyond the last accepted
 -- one, and not where outcomes are. (complete takes a payload for a sign that its chunk is still to do.)
 local function withdraw()
-  for i = 6, #ARGV, 3 do
+  for i = 7, #ARGV, 4 do
     local n = tonumber(ARGV[i])
     if ARGV[i + 2] == '' and (n >= next or n < collected or redis.call('HEXISTS', result, n) == 1) then
       redis.call('HDEL', payload, n)
     end
   end
 end
-local last = tonumber(ARGV[#ARGV - 2])
-if #ARGV > 5 and last >= next then
+local last = #ARGV > 6 and tonumber(ARGV[#ARGV - 3])
+if last and last < next - 1 and ARGV[5] == '1' then
+  withdraw()
+  return {'differs', next}
+end
+if last and last >= next then
   local held = redis.call('HMGET', depth, field .. ':waiting', field .. ':running')
   local unfinished = (tonumber(held[1]) or 0) + (tonumber(held[2]) or 0)
   if b[4] == '1' or unfinished >= limit then
@@ -46,9 +51,15 @@ if b[6] then
   seg_chunk, seg_first, seg_jobs = tonumber(seg_chunk), tonumber(seg_first), tonumber(seg_jobs)
 end
 local queued, room, at = b[7] and tonumber(b[7]), tonumber(b[8]) + tonumber(b[9]), now()
-local accepted, repeated, refused = 0, false, nil
-for i = 6, #ARGV, 3 do
+local accepted, repeated, refused, digest = 0, false, nil, ARGV[6]
+for i = 7, #ARGV, 4 do
   local n, jobs = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
+  if n == next - 1 then digest = ARGV[i + 3] end
+  local meets = accepted == 0 and (n == next - 1 or n == next)
+  if meets and b[10] and b[10] ~= '' and digest ~= '' and digest ~= b[10] then
+    withdraw()
+    return {'differs', next}
+  end
   if n < next then
     -- Sent again after a lost reply.
     repeated = true
@@ -70,11 +81,11 @@ for i = 6, #ARGV, 3 do
       end
       seg_chunk, seg_first, seg_jobs = n, first, jobs
     end
-    next, first, accepted = next + 1, first + jobs, accepted + jobs
+    next, first, accepted, digest = next + 1, first + jobs, accepted + jobs, ARGV[i + 3]
   end
 end
 if accepted > 0 then
-  redis.call('HSET', batch, 'chunks', next, 'submitted', first, 'touched_ms', at,
+  redis.call('HSET', batch, 'chunks', next, 'submitted', first, 'touched_ms', at, 'digest', digest,
     'layout', seg_chunk .. ':' .. seg_first .. ':' .. seg_jobs)
   redis.call('HINCRBY', depth, field .. ':waiting', accepted)
   if queued then redis.call('HSET', batch, 'queued', queued) end

@@ -61,7 +61,7 @@ async fn session(rig: &Rig, args: &LatencyArgs) -> Result<Row, Failure> {
     for number in 0..args.count as u64 {
         let payload = payload(&batch.task);
         let started = Instant::now();
-        rig.queue.enqueue(&batch, &[NewChunk { number, payload }], false).await?;
+        rig.queue.enqueue(&batch, &[NewChunk { number, payload, before: None }], false).await?;
         let part =
             follow.next().await?.ok_or_else(|| Failure::new(Exit::Internal, "the batch ended early"))?;
         times.push(started.elapsed());
@@ -80,7 +80,7 @@ async fn fresh(rig: &Rig, args: &LatencyArgs) -> Result<Row, Failure> {
         let payload = payload(&batch.task);
         let started = Instant::now();
         let mut follow = rig.queue.follow(batch.id, 0).await?;
-        let chunks = [NewChunk { number: 0, payload }];
+        let chunks = [NewChunk { number: 0, payload, before: None }];
         tokio::try_join!(follow.listen(), rig.queue.submit(&batch, &chunks))?;
         follow.next().await?.ok_or_else(|| Failure::new(Exit::Internal, "the batch ended early"))?;
         times.push(started.elapsed());
