@@ -26,6 +26,7 @@ impl From<QueueError> for Failure {
     fn from(error: QueueError) -> Self {
         let exit = match &error {
             QueueError::NoBatch(_)
+            | QueueError::NoName(_)
             | QueueError::NoJob(_)
             | QueueError::Collected(_)
             | QueueError::Missing(_) => Exit::NotFound,
@@ -34,6 +35,7 @@ impl From<QueueError> for Failure {
             | QueueError::Taken { .. }
             | QueueError::Differs { .. }
             | QueueError::Closed(_)
+            | QueueError::Ambiguous { .. }
             | QueueError::Incompatible(_) => Exit::Usage,
             QueueError::Malformed(_) | QueueError::Gap { .. } => Exit::Internal,
             _ => Exit::Redis,

@@ -584,6 +584,39 @@ fn the_life_of_a_submitted_batch() {
 }
 
 #[test]
+fn a_batch_is_found_by_the_beginning_of_its_id_or_label() {
+    let bench = Bench::with_worker();
+    let submit = |name: &str, label: &str| {
+        let ran = bench.run(&["submit", "-q", "--label", label, &bench.file(name, puzzles(3))]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.out.trim().to_owned()
+    };
+    let (one, other) = (submit("one.txt", "Nightly 17"), submit("other.txt", "weekly"));
+    eventually("both are done", || {
+        [&one, &other].iter().all(|batch| bench.run(&["results", batch]).out.lines().count() == 3)
+    });
+    // Ids of one minute share their beginning; this many letters tell these two apart.
+    let apart = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count() + 1;
+    let (prefix, both) = (&one[..apart.max(4)], &one[..4]);
+    assert_eq!(bench.run(&["results", prefix]).out, bench.run(&["results", &one]).out);
+    assert_eq!(bench.run(&["get", &format!("{prefix}.1")]).out, bench.run(&["get", &format!("{one}.1")]).out);
+    let ran = bench.run(&["cancel", both]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains(&one) && ran.err.contains(&other), "{}", ran.err);
+    let ran = bench.run(&["status", "ffff"]);
+    assert!(ran.code == 7 && ran.err.contains("ffff"), "{ran:?}");
+
+    let found = |text: &str| {
+        let ran = bench.run(&["batches", "--json", text]);
+        let list: Vec<serde_json::Value> = serde_json::from_str(&ran.out).unwrap();
+        list.iter().map(|batch| batch["batch"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("nIGHT"), [one.as_str()]);
+    assert_eq!(found(&other), [other.as_str()]);
+    assert_eq!(found("ightly"), [""; 0], "by the beginning alone");
+}
+
+#[test]
 fn cancelling_ends_a_batch_for_everybody() {
     let bench = Bench::with_redis();
     let input = bench.file("in.txt", puzzles(30));

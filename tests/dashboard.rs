@@ -122,3 +122,33 @@ fn dead_letters_over_http_are_read_by_all_and_changed_by_the_token() {
     assert_eq!(open.post("/api/dead/drop", "open sesame", &all).1, json!({"dropped": 2}));
     letters(&open, 0);
 }
+
+#[test]
+fn batches_over_http_are_found_by_their_label() {
+    let redis = Server::start(&["--appendonly", "yes"]);
+    let folder = TempDir::new().expect("temporary folder");
+    let (folder, url) = (folder.path(), redis.url());
+    let input = folder.join("jobs.txt");
+    fs::write(&input, "a\nb\n").expect("a file");
+    let submit = |label: &str| {
+        let arguments = ["submit", "-q", "--task", "echo", "--label", label, &input.display().to_string()]
+            .map(str::to_owned);
+        let output = Ours::output(folder, &url, &arguments.each_ref().map(String::as_str));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let (first, second) = (submit("Nightly & <one>"), submit("nightly two"));
+    let dashboard = Dashboard::start(folder, &url, &[]);
+    let ids = |path: &str| {
+        let (status, answer) = dashboard.get(path);
+        assert_eq!(status, 200, "{answer}");
+        let ids = answer.as_array().expect("a list").iter().map(|batch| batch["id"].clone());
+        ids.collect::<Vec<_>>()
+    };
+    poll("the first reading", || (dashboard.get("/api/batches").0 == 200).then_some(()));
+    assert_eq!(ids("/api/batches"), [json!(second), json!(first)], "newest first");
+    assert_eq!(ids("/api/batches?count=1"), [json!(second)]);
+    assert_eq!(ids("/api/batches?q=NIGHTLY%20%26%20%3Cone"), [json!(first)]);
+    assert_eq!(ids(&format!("/api/batches?q={second}")), [json!(second)]);
+    assert_eq!(ids("/api/batches?q=weekly"), [json!(null); 0]);
+    assert_eq!(dashboard.get("/api/batches?query=x").0, 400, "a misspelt filter is no filter");
+}

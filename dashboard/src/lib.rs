@@ -1,6 +1,7 @@
 //! The dashboard role: reads the queue once a second and shows it to everybody, as JSON and as Prometheus metrics.
 //! By itself it changes nothing on the queue, so any number of dashboards may run; whoever has its token may.
 
+mod batches;
 mod config;
 mod dead;
 mod feed;
@@ -39,7 +40,7 @@ pub enum DashboardError {
     Serve(#[from] io::Error),
 }
 
-/// Serves on `listener` until `shutdown` drains: `/api/snapshot`, `/api/dead`, `/metrics`, `/livez`, `/readyz`, and a list of
+/// Serves on `listener` until `shutdown` drains: `/api/snapshot`, `/api/batches`, `/api/dead`, `/metrics`, `/livez`, `/readyz`, and a list of
 /// them at `/`. Faults of Redis are waited out, and shown.
 ///
 /// # Errors
@@ -67,6 +68,11 @@ pub async fn run(
             "/api/snapshot",
             "the whole queue as JSON, read once a second",
             get(async move || Json(Snapshot::clone(&snapshots.borrow()))),
+        )
+        .add(
+            "/api/batches",
+            "the newest batches, or those whose id or label begins with ?q=; ?count=",
+            batches::list(queue.clone()),
         )
         .add(
             "/api/dead",

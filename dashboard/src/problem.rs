@@ -31,7 +31,7 @@ impl IntoResponse for Problem {
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let status = match &error {
-            Error::NoBatch(_) | Error::NoJob(_) => StatusCode::NOT_FOUND,
+            Error::NoBatch(_) | Error::NoJob(_) | Error::NoName(_) => StatusCode::NOT_FOUND,
             Error::Refused { .. } => StatusCode::FORBIDDEN,
             error if error.is_transient() => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,

@@ -160,7 +160,7 @@ impl Snapshot {
             lanes: lanes.into_iter().filter(Lane::is_shown).collect(),
             paused: reading.paused.iter().map(|paused| (paused.kind.name(), paused.since_ms)).collect(),
             workers,
-            batches: reading.batches.iter().map(Batch::of).collect(),
+            batches: reading.batches.iter().map(Batch::from).collect(),
         }
     }
 
@@ -214,8 +214,8 @@ impl Lane {
     }
 }
 
-impl Batch {
-    fn of(status: &BatchStatus) -> Self {
+impl From<&BatchStatus> for Batch {
+    fn from(status: &BatchStatus) -> Self {
         let (failed, cancelled) =
             (status.outcome(OutcomeKind::Failed), status.outcome(OutcomeKind::Cancelled));
         let (done, waiting, running) = (status.done(), status.waiting(), status.running());

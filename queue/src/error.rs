@@ -98,6 +98,17 @@ pub enum Error {
         "outcomes of job {0} were recorded and are gone from Redis: deleted by hand, or evicted (see `puzzled doctor`)"
     )]
     Missing(JobId),
+    /// No batch has an id that begins so.
+    #[error("no batch begins with '{0}': `puzzled batches` lists them")]
+    NoName(String),
+    /// Several batches have ids that begin so.
+    #[error("several batches begin with '{prefix}', write more of it: {}", some(ids))]
+    Ambiguous {
+        /// What was asked for.
+        prefix: String,
+        /// Some of them.
+        ids: Vec<BatchId>,
+    },
     /// The batch was cancelled.
     #[error("batch {0} was cancelled")]
     Cancelled(BatchId),
@@ -154,6 +165,10 @@ pub enum Error {
     },
 }
 
+fn some(ids: &[BatchId]) -> String {
+    ids.iter().map(BatchId::to_string).collect::<Vec<_>>().join(", ")
+}
+
 impl Error {
     /// A stable word for logs, metrics and APIs.
     pub fn code(&self) -> &'static str {
@@ -176,6 +191,8 @@ impl Error {
             Error::Closed(_) => "closed",
             Error::Taken { .. } => "taken",
             Error::Differs { .. } => "differs",
+            Error::NoName(_) => "no_name",
+            Error::Ambiguous { .. } => "ambiguous",
             Error::Gap { .. } => "gap",
             Error::UnknownVersion { .. } => "unknown_version",
             Error::UnknownTask(_) => "unknown_task",

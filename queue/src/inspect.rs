@@ -151,10 +151,15 @@ impl Queue {
         }
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids.truncate(count);
+        self.statuses(&ids.into_iter().map(|(_, id)| id).collect::<Vec<_>>()).await
+    }
+
+    /// Those of these batches that are there, newest first.
+    pub(crate) async fn statuses(&self, ids: &[BatchId]) -> Result<Vec<BatchStatus>, Error> {
         let mut found = Vec::new();
         for shard in 0..self.keys().shards() {
             let here: Vec<BatchId> =
-                ids.iter().map(|(_, id)| *id).filter(|id| self.keys().shard(*id) == shard).collect();
+                ids.iter().copied().filter(|id| self.keys().shard(*id) == shard).collect();
             if here.is_empty() {
                 continue;
             }

@@ -81,6 +81,11 @@ impl Keys {
         self.at(shard, "batches")
     }
 
+    /// Sorted set by text: `iID 0 label` of every batch, `llabel 0 ID` of those that have one, labels in lower case.
+    pub(crate) fn names(&self, shard: u16) -> String {
+        self.at(shard, "names")
+    }
+
     /// Hash: the batch record.
     pub(crate) fn batch(&self, id: BatchId) -> String {
         self.of("batch", id)

@@ -215,9 +215,9 @@ impl Queue {
 
     pub(crate) fn create_call(&self, pipe: &mut Pipeline, mode: Mode, batch: &Batch) {
         let keys = self.keys();
-        let (record, index) = (keys.batch(batch.id), keys.batches(batch.id.shard(keys.shards())));
+        let shard = keys.shard(batch.id);
         scripts::CREATE
-            .call(pipe, mode, &[&record, &index])
+            .call(pipe, mode, &[&keys.batch(batch.id), &keys.batches(shard), &keys.names(shard)])
             .arg(1)
             .arg(batch.id.to_string())
             .arg(batch.task.to_string())

@@ -116,11 +116,12 @@ impl Queue {
 
     pub(crate) fn sweep_call(&self, pipe: &mut Pipeline, mode: Mode, id: BatchId) {
         let keys = self.keys();
-        let (index, batch) = (keys.batches(keys.shard(id)), keys.batch(id));
+        let (shard, batch) = (keys.shard(id), keys.batch(id));
+        let (index, names) = (keys.batches(shard), keys.names(shard));
         let (payload, result, layout) = (keys.payload(id), keys.result(id), keys.layout(id));
         let backlog = keys.backlog(id);
         scripts::SWEEP
-            .call(pipe, mode, &[&index, &batch, &payload, &result, &layout, &backlog])
+            .call(pipe, mode, &[&index, &names, &batch, &payload, &result, &layout, &backlog])
             .arg(id.to_string())
             .arg(keys.notice(id));
     }

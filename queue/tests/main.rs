@@ -7,5 +7,6 @@ mod claiming;
 mod faults;
 mod golden;
 mod reading;
+mod searching;
 mod support;
 mod turns;

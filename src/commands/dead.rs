@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use indicatif::HumanDuration;
-use puzzled_queue::{BatchId, DeadFilter, DeadLetter, JobId, Queue};
+use puzzled_queue::{BatchName, DeadFilter, DeadLetter, JobId, JobName, Queue};
 use puzzled_service::Exit;
 use serde_json::json;
 
@@ -40,7 +40,7 @@ enum What {
     Show {
         /// The job.
         #[arg(value_name = "JOB")]
-        job: JobId,
+        job: JobName,
         /// As JSON.
         #[arg(long)]
         json: bool,
@@ -56,7 +56,7 @@ enum What {
 struct Filter {
     /// Only those of this batch.
     #[arg(long, value_name = "BATCH")]
-    batch: Option<BatchId>,
+    batch: Option<BatchName>,
     /// Only those of this task, such as sudoku.solve.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
@@ -70,7 +70,7 @@ struct Filter {
 struct Chosen {
     /// These jobs.
     #[arg(value_name = "JOB", conflicts_with_all = ["batch", "task", "reason", "all"])]
-    jobs: Vec<JobId>,
+    jobs: Vec<JobName>,
     #[command(flatten)]
     filter: Filter,
     /// All there are.
@@ -79,12 +79,16 @@ struct Chosen {
 }
 
 impl Filter {
-    fn to_dead_filter(&self) -> DeadFilter {
-        DeadFilter { batch: self.batch, task: self.task.clone(), reason: self.reason.clone() }
+    async fn to_dead_filter(&self, queue: &Queue) -> Result<DeadFilter, Failure> {
+        let batch = match &self.batch {
+            Some(name) => Some(queue.find(name).await?),
+            None => None,
+        };
+        Ok(DeadFilter { batch, task: self.task.clone(), reason: self.reason.clone() })
     }
 
     fn is_empty(&self) -> bool {
-        self.to_dead_filter() == DeadFilter::default()
+        self.batch.is_none() && self.task.is_none() && self.reason.is_none()
     }
 }
 
@@ -93,11 +97,12 @@ pub(crate) async fn run(settings: &Settings, args: &DeadArgs) -> Result<(), Fail
     let queue = super::connect(settings).await?;
     match &args.what {
         What::List { filter, count, json } => {
-            let letters = queue.dead_letters(&filter.to_dead_filter(), *count as usize).await?;
+            let letters = queue.dead_letters(&filter.to_dead_filter(&queue).await?, *count as usize).await?;
             list(&letters, *json)
         }
         What::Show { job, json } => {
-            let letter = queue.dead_letter(*job).await?.ok_or_else(|| no_letter(*job))?;
+            let job = queue.find_job(job).await?;
+            let letter = queue.dead_letter(job).await?.ok_or_else(|| no_letter(job))?;
             if *json { list(&[letter], true) } else { show(&letter, queue.server_ms().await?) }
         }
         What::Retry(chosen) => {
@@ -122,10 +127,11 @@ impl Chosen {
             return Err(Failure::new(Exit::Usage, message));
         }
         if self.jobs.is_empty() {
-            return Ok(queue.dead_letters(&self.filter.to_dead_filter(), usize::MAX).await?);
+            return Ok(queue.dead_letters(&self.filter.to_dead_filter(queue).await?, usize::MAX).await?);
         }
         let mut letters = Vec::with_capacity(self.jobs.len());
-        for &job in &self.jobs {
+        for job in &self.jobs {
+            let job = queue.find_job(job).await?;
             letters.push(queue.dead_letter(job).await?.ok_or_else(|| no_letter(job))?);
         }
         Ok(letters)

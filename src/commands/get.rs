@@ -1,7 +1,7 @@
 //! `puzzled get`: the outcome of one job.
 
 use clap::Args;
-use puzzled_queue::{Error, JobId, JobState};
+use puzzled_queue::{Error, JobName, JobState};
 use puzzled_service::Exit;
 use puzzled_solver::{OutcomeKind, OutcomeRef};
 use serde_json::json;
@@ -17,9 +17,9 @@ use crate::terminal;
                         Example:\n  puzzled get 01997e60-5bd0-7cc1-8d1e-3b1f0a2c4d5e.17"
 )]
 pub(crate) struct GetArgs {
-    /// The job: batch id, a dot, and the index.
+    /// The job: batch id, or enough of its beginning, a dot, and the index.
     #[arg(value_name = "JOBID")]
-    job: JobId,
+    job: JobName,
     /// As a JSON object.
     #[arg(long)]
     json: bool,
@@ -27,18 +27,20 @@ pub(crate) struct GetArgs {
 
 /// Prints it.
 pub(crate) async fn run(settings: &Settings, args: &GetArgs) -> Result<(), Failure> {
-    let (kind, text, facts) = match super::connect(settings).await?.job(args.job).await? {
+    let queue = super::connect(settings).await?;
+    let job = queue.find_job(&args.job).await?;
+    let (kind, text, facts) = match queue.job(job).await? {
         JobState::Recorded { kind, text, facts } => (kind, text, facts),
-        JobState::Collected => return Err(Error::Collected(args.job.batch).into()),
+        JobState::Collected => return Err(Error::Collected(job.batch).into()),
         state @ (JobState::Waiting | JobState::Running) => {
             let word = if state == JobState::Waiting { "waiting" } else { "running" };
-            let json = json!({"job": args.job.to_string(), "state": word});
+            let json = json!({"job": job.to_string(), "state": word});
             return terminal::print(&if args.json { format!("{json}\n") } else { format!("{word}\n") });
         }
     };
     let outcome = OutcomeRef { kind, text: &text };
     let line = if args.json {
-        let mut json = json!({"job": args.job.to_string(), "state": "recorded", "outcome": kind.name()});
+        let mut json = json!({"job": job.to_string(), "state": "recorded", "outcome": kind.name()});
         let text = String::from_utf8_lossy(&text);
         match kind {
             OutcomeKind::Invalid | OutcomeKind::Failed => json["reason"] = text.into(),

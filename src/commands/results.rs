@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use puzzled_producer::{Format, ResultsError, ResultsOptions};
-use puzzled_queue::{BatchId, Error, JobId};
+use puzzled_queue::{BatchName, Error, JobId};
 use puzzled_service::Exit;
 
 use crate::failure::Failure;
@@ -21,9 +21,9 @@ use crate::terminal::{self, Display};
                   puzzled results 01997e60-5bd0-7cc1-8d1e-3b1f0a2c4d5e --from 5000 --format csv"
 )]
 pub(crate) struct ResultsArgs {
-    /// The batch.
+    /// The batch: its id, or enough of its beginning.
     #[arg(value_name = "BATCH")]
-    batch: BatchId,
+    batch: BatchName,
     /// Index of the first job to print; the first line of a batch is 0.
     #[arg(long, default_value_t = 0, value_name = "N")]
     from: u64,
@@ -38,9 +38,10 @@ pub(crate) struct ResultsArgs {
 /// Prints them. The exit code tells of a cancelled batch, and with `--follow`, which alone sees them all, of bad jobs.
 pub(crate) async fn run(settings: &Settings, args: &ResultsArgs) -> Result<(), Failure> {
     let queue = super::connect(settings).await?;
+    let batch = queue.find(&args.batch).await?;
     let display = Display::new("", false, true);
     let options = ResultsOptions {
-        batch: args.batch,
+        batch,
         from: args.from,
         follow: args.follow,
         format: args.format,
@@ -54,14 +55,14 @@ pub(crate) async fn run(settings: &Settings, args: &ResultsArgs) -> Result<(), F
                 return terminal::verdict(&end.outcomes, true);
             }
             if args.from > end.submitted && !end.open {
-                return Err(Error::NoJob(JobId { batch: args.batch, index: args.from }).into());
+                return Err(Error::NoJob(JobId { batch, index: args.from }).into());
             }
             let to_come = end.submitted.saturating_sub(end.next);
             if to_come > 0 || end.open {
                 let open = if end.open { ", and the batch is still open" } else { "" };
                 terminal::say(&format!(
                     "{to_come} jobs still to come{open}; go on with: puzzled results {} --from {}",
-                    args.batch, end.next
+                    batch, end.next
                 ));
             }
             Ok(())
@@ -74,7 +75,7 @@ pub(crate) async fn run(settings: &Settings, args: &ResultsArgs) -> Result<(), F
                  --from {next}{}",
                 next - args.from,
                 terminal::plain(&error),
-                args.batch,
+                batch,
                 terminal::perhaps_earlier(&error)
             ),
         )),

@@ -1,7 +1,7 @@
 //! `puzzled status`: how a batch stands.
 
 use clap::Args;
-use puzzled_queue::{BatchId, BatchStatus};
+use puzzled_queue::{BatchName, BatchStatus};
 use puzzled_solver::OutcomeKind;
 use serde_json::{Map, Value, json};
 
@@ -13,9 +13,9 @@ use crate::terminal;
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  puzzled status 01997e60-5bd0-7cc1-8d1e-3b1f0a2c4d5e")]
 pub(crate) struct StatusArgs {
-    /// The batch.
+    /// The batch: its id, or enough of its beginning.
     #[arg(value_name = "BATCH")]
-    batch: BatchId,
+    batch: BatchName,
     /// As a JSON object.
     #[arg(long)]
     json: bool,
@@ -24,7 +24,7 @@ pub(crate) struct StatusArgs {
 /// Prints it.
 pub(crate) async fn run(settings: &Settings, args: &StatusArgs) -> Result<(), Failure> {
     let queue = super::connect(settings).await?;
-    let status = queue.status(args.batch).await?;
+    let status = queue.status(queue.find(&args.batch).await?).await?;
     if !status.finished() && !status.cancelled {
         super::pause::warn(&queue, status.task.kind()).await?;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use puzzled_producer::{Input, SubmitError, SubmitOptions};
-use puzzled_queue::{Batch, BatchId, Priority};
+use puzzled_queue::{Batch, BatchId, BatchName, Priority};
 use puzzled_service::Exit;
 use puzzled_solver::Task;
 
@@ -33,8 +33,8 @@ pub(crate) struct SubmitArgs {
     #[arg(long, value_name = "UUID")]
     id: Option<BatchId>,
     /// Go on with a batch that a submit left open; what it holds is compared with FILE, and not sent again.
-    #[arg(long, value_name = "UUID", conflicts_with_all = ["id", "task", "priority", "label", "keep"])]
-    resume: Option<BatchId>,
+    #[arg(long, value_name = "BATCH", conflicts_with_all = ["id", "task", "priority", "label", "keep"])]
+    resume: Option<BatchName>,
     /// Keep the results until somebody deletes them, instead of a day.
     #[arg(long)]
     keep: bool,
@@ -58,8 +58,9 @@ pub(crate) async fn run(settings: &Settings, args: &SubmitArgs) -> Result<(), Fa
     settings.producer.validate()?;
     let mut input = Input::open(&args.input)?;
     let queue = super::connect(settings).await?;
-    let mut batch = match args.resume {
-        Some(id) => {
+    let mut batch = match &args.resume {
+        Some(name) => {
+            let id = queue.find(name).await?;
             let left = queue.status(id).await?;
             Batch { id, priority: left.priority, ..Batch::new(left.task) }
         }

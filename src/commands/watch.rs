@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use puzzled_producer::Progress;
-use puzzled_queue::{BatchId, BatchStatus};
+use puzzled_queue::{BatchName, BatchStatus};
 use puzzled_solver::OutcomeKind;
 
 use crate::failure::Failure;
@@ -18,17 +18,18 @@ const PAUSE: Duration = Duration::from_millis(200);
 #[derive(Args, Debug)]
 #[command(after_help = "Ends with the batch. When standard error is no terminal: one line, at the end.")]
 pub(crate) struct WatchArgs {
-    /// The batch.
+    /// The batch: its id, or enough of its beginning.
     #[arg(value_name = "BATCH")]
-    batch: BatchId,
+    batch: BatchName,
 }
 
 /// Watches until every job has its outcome.
 pub(crate) async fn run(settings: &Settings, args: &WatchArgs) -> Result<(), Failure> {
     let queue = super::connect(settings).await?;
+    let batch = queue.find(&args.batch).await?;
     let patience = Duration::from_secs(settings.redis.patience_s);
     let display = Display::new("", false, false);
-    let mut status = queue.status(args.batch).await?;
+    let mut status = queue.status(batch).await?;
     if !is_over(&status) {
         super::pause::warn(&queue, status.task.kind()).await?;
     }
@@ -41,7 +42,7 @@ pub(crate) async fn run(settings: &Settings, args: &WatchArgs) -> Result<(), Fai
             input_over: status.closed,
         });
         tokio::time::sleep(PAUSE).await;
-        match queue.status(args.batch).await {
+        match queue.status(batch).await {
             Ok(fresh) => (status, failing_since) = (fresh, None),
             Err(error) => {
                 let since = *failing_since.get_or_insert_with(std::time::Instant::now);

@@ -197,7 +197,7 @@ fn no_guard_can_go() {
         ("a name goes with its leases", (&FORGET, "> 0 then return 0 end", "> 9 then return 0 end"), UNREAD),
         (
             "an expired batch leaves something",
-            (&SWEEP, "redis.call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6])", ""),
+            (&SWEEP, "redis.call('UNLINK', KEYS[4], KEYS[5], KEYS[6], KEYS[7])", ""),
             EXPIRE,
         ),
     ];

@@ -152,9 +152,20 @@ impl Data {
                 int(self.sorted.entry(key).or_default().insert(rest[1].clone(), rest[0].clone()).is_none())
             }
             "ZREM" => {
-                let gone = self.sorted.get_mut(&key).is_some_and(|set| set.remove(&rest[0]).is_some());
+                let set = self.sorted.get_mut(&key);
+                let gone =
+                    set.map_or(0, |set| rest.iter().filter(|&member| set.remove(member).is_some()).count());
                 self.tidy(&key);
-                int(gone)
+                Value::Int(gone as i64)
+            }
+            "ZRANGEBYLEX" => {
+                assert!(
+                    rest[0].starts_with(b"[") && rest[1].starts_with(b"("),
+                    "from and including, to and without"
+                );
+                let members = self.sorted.get(&key).into_iter().flat_map(BTreeMap::keys);
+                let found = members.filter(|member| ***member >= rest[0][1..] && ***member < rest[1][1..]);
+                Value::Array(found.map(|member| bulk(Some(member))).collect())
             }
             "GETRANGE" => {
                 let text = self.strings.get(&key).map(AsRef::as_ref).unwrap_or_default();

@@ -725,7 +725,12 @@ impl World {
         }
         // Swept, or never there: no key may be left, for nobody would look for it again.
         let is_depth = |key: &[u8]| key == self.depth.as_bytes();
-        let mut left = data.hashes.keys().filter(|key| !is_depth(key.as_ref())).chain(data.lists.keys());
+        let mut left = data
+            .hashes
+            .keys()
+            .filter(|key| !is_depth(key.as_ref()))
+            .chain(data.lists.keys())
+            .chain(data.sorted.keys());
         match left.next() {
             Some(key) => Err(format!("{} has no owner", String::from_utf8_lossy(key))),
             None => Ok(()),
