@@ -3,7 +3,7 @@
 //! ```text
 //! lines -> chunker -> sender -> (queue | embedded pool) -> collector -> output
 //! ```
-//! The cores ([`lines`], [`chunker`], [`mod@format`]) are pure; [`submit()`] and [`solve()`] put them together. This room
+//! The cores ([`lines`], [`chunker`]) are pure; [`submit()`] and [`solve()`] put them together. This room
 //! runs no solver: the binary brings the embedded pool as a [`Backend`].
 
 mod backend;
@@ -11,7 +11,6 @@ pub mod chunker;
 mod collector;
 mod config;
 mod events;
-pub mod format;
 mod input;
 pub mod lines;
 mod outage;
@@ -24,7 +23,6 @@ mod submit;
 pub use backend::{Backend, Held, Results};
 pub use config::{Config, ConfigError};
 pub use events::{Event, Progress, Report};
-pub use format::{Format, FormatError, Formatter};
 pub use input::{BAD_LINES_MAX, Input, InputError};
 pub use results::{ResultsEnd, ResultsError, ResultsOptions, results};
 pub use solve::{Options, SolveError, Stand, Summary, solve};

@@ -4,11 +4,10 @@
 
 use std::io::{self, Write};
 
+use puzzled_queue::Formatter;
 use puzzled_queue::wire::{Payload, PayloadReader};
 use puzzled_solver::{OutcomeKind, Outcomes};
 use tokio::sync::{mpsc, oneshot};
-
-use crate::format::Formatter;
 
 /// Written at once.
 const BLOCK_BYTES: usize = 256 * 1024;
@@ -155,10 +154,9 @@ impl<W: Write> Writer<W> {
 
 #[cfg(test)]
 mod tests {
-    use puzzled_queue::BatchId;
+    use puzzled_queue::{BatchId, Format};
 
     use super::*;
-    use crate::format::Format;
 
     /// Takes so many bytes, then is full.
     struct Disk(usize);

@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use puzzled_queue::{BatchId, Error, Part, Queue};
+use puzzled_queue::{BatchId, Error, Format, Formatter, Part, Queue};
 use puzzled_solver::OutcomeKind;
 
 use crate::events::Report;
-use crate::format::{Format, Formatter};
 use crate::outage::{Backoff, Outage, Party};
 use crate::output::{Piece, Writer};
 

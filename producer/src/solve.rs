@@ -12,7 +12,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use puzzled_queue::{Batch, BatchId, Error};
+use puzzled_queue::{Batch, BatchId, Error, Format, Formatter};
 use puzzled_solver::OutcomeKind;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -22,7 +22,6 @@ use crate::backend::{Backend, Results as _};
 use crate::collector::{Collector, Ended, Tally};
 use crate::config::Config;
 use crate::events::{Event, Progress, Report};
-use crate::format::{Format, Formatter};
 use crate::input::{Cut, Input, InputError};
 use crate::outage::{Backoff, Outage, Party};
 use crate::output;

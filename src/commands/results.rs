@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use puzzled_producer::{Format, ResultsError, ResultsOptions};
-use puzzled_queue::{BatchName, Error, JobId};
+use puzzled_producer::{ResultsError, ResultsOptions};
+use puzzled_queue::{BatchName, Error, Format, JobId};
 use puzzled_service::Exit;
 
 use crate::failure::Failure;

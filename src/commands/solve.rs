@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use puzzled_producer::{Backend, Format, Input, Options, SolveError, Stand, Summary};
+use puzzled_producer::{Backend, Input, Options, SolveError, Stand, Summary};
 use puzzled_queue::wire::Encoding;
-use puzzled_queue::{Batch, Priority};
+use puzzled_queue::{Batch, Format, Priority};
 use puzzled_service::{Exit, Shutdown};
 use puzzled_solver::Task;
 

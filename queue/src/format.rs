@@ -1,11 +1,12 @@
-//! Outcomes into text, NDJSON or CSV. Pure.
+//! Outcomes into text, NDJSON or CSV. Pure. Whoever shows outcomes writes them with this: commands and pages alike.
 
 use std::fmt;
 use std::io::Write as _;
 use std::str::FromStr;
 
-use puzzled_queue::BatchId;
 use puzzled_solver::{OutcomeKind, OutcomeRef};
+
+use crate::ids::BatchId;
 
 /// How outcomes are written, always one line a job.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -28,6 +29,24 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Format::Text => "text",
+            Format::Ndjson => "ndjson",
+            Format::Csv => "csv",
+        }
+    }
+
+    /// Media type, for an HTTP answer.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Format::Text => "text/plain; charset=utf-8",
+            Format::Ndjson => "application/x-ndjson",
+            Format::Csv => "text/csv; charset=utf-8",
+        }
+    }
+
+    /// How the name of a file ends, without the dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Text => "txt",
             Format::Ndjson => "ndjson",
             Format::Csv => "csv",
         }
@@ -209,5 +228,13 @@ mod tests {
     fn names_read_back() {
         assert!(Format::ALL.iter().all(|format| format.name().parse() == Ok(*format)));
         assert!("xml".parse::<Format>().is_err());
+    }
+
+    #[test]
+    fn media_types_and_extensions() {
+        let of = |format: Format| (format.media_type(), format.extension());
+        assert_eq!(of(Format::Text), ("text/plain; charset=utf-8", "txt"));
+        assert_eq!(of(Format::Ndjson), ("application/x-ndjson", "ndjson"));
+        assert_eq!(of(Format::Csv), ("text/csv; charset=utf-8", "csv"));
     }
 }
