@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use puzzled_queue::{BatchId, BatchStatus, Config, Queue};
+use puzzled_queue::{BatchId, BatchStatus, Config, Presence, Queue};
 use puzzled_service::Url;
+use puzzled_solver::OutcomeKind;
 use tempfile::TempDir;
 
 use crate::servers::Server;
@@ -62,7 +63,26 @@ async fn a_paused_kind_waits_and_the_others_go_on() {
     let status = finished(&queue, held).await;
     assert_eq!((status.done(), status.submitted), (300, 300), "{status:?}");
     assert_eq!(run(&["resume", "sudoku"]).1, "sudoku was not paused\n");
+
+    // The second worker says what it has done, and of what kinds.
+    let said = poll_word(&queue, 600).await;
+    assert_eq!(said.kinds, ["sudoku", "slide"]);
+    let sum = |task: &str| said.done[task].iter().sum::<u64>();
+    assert_eq!((sum("slide.solve"), sum("sudoku.solve"), said.done.len()), (300, 300, 2), "{said:?}");
+    let solved = OutcomeKind::Solved.index();
+    assert_eq!((said.done["sudoku.solve"][solved], said.paused.len()), (300, 0), "{said:?}");
     assert_eq!(run(&["pause", "chess"]).0, Some(2));
+}
+
+/// The word of the worker that has finished so many jobs.
+async fn poll_word(queue: &Queue, jobs: u64) -> Presence {
+    loop {
+        let workers = queue.workers().await.expect("workers");
+        if let Some(found) = workers.into_iter().find(|worker| worker.jobs == jobs) {
+            return found;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
 }
 
 async fn finished(queue: &Queue, batch: BatchId) -> BatchStatus {

@@ -258,6 +258,7 @@ mod tests {
             started_ms: 0,
             paused: Vec::new(),
             seen_ms,
+            ..Presence::default()
         }
     }
 

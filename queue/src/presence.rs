@@ -1,5 +1,7 @@
 //! Who is working: every worker says so once a second, for dashboards only. No decision hangs on it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -12,7 +14,7 @@ pub const ALIVE_MS: u64 = 5_000;
 const FORGOTTEN_MS: u64 = 60_000;
 
 /// What a worker says of itself.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct Presence {
     /// Consumer name.
     pub worker: String,
@@ -28,8 +30,15 @@ pub struct Presence {
     pub chunks: u64,
     /// Jobs it has finished since its start.
     pub jobs: u64,
+    /// The same by task (its name without options; the kind alone where a payload could not be read) and outcome, in
+    /// the order of `OutcomeKind::ALL`. A newer worker may know more outcomes, an older one says nothing.
+    #[serde(default)]
+    pub done: BTreeMap<String, Vec<u64>>,
     /// When it started, ms since 1970 by its own clock.
     pub started_ms: u64,
+    /// The kinds that it serves. Older workers do not say: empty.
+    #[serde(default)]
+    pub kinds: Vec<String>,
     /// The kinds that it has heard are paused.
     #[serde(default)]
     pub paused: Vec<String>,
@@ -121,5 +130,20 @@ impl Queue {
             .await?;
         // A row of another version may lack a field: it is passed over, not an error, as nothing hangs on it.
         Ok(rows.iter().filter_map(|row| serde_json::from_str(row).ok()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_workers_word_still_reads() {
+        let older = r#"{"worker":"w","host":"h","version":"0.1.0","threads":2,"busy":1,"chunks":3,"jobs":4,"started_ms":5}"#;
+        let read: Presence = serde_json::from_str(older).unwrap();
+        assert_eq!((read.jobs, read.kinds.len(), read.done.len(), read.seen_ms), (4, 0, 0, 0));
+        // And ours is read by whoever knows less, since unknown fields are passed over.
+        let newer = older.replace('}', r#","moods":["calm"]}"#);
+        assert_eq!(serde_json::from_str::<Presence>(&newer).unwrap(), read);
     }
 }

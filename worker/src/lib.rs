@@ -20,11 +20,11 @@ mod reclaimer;
 mod renewer;
 mod retry;
 mod solve;
+mod tally;
 mod trial;
 mod upkeep;
 mod work;
 
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -56,7 +56,9 @@ pub(crate) struct Shared {
     pub(crate) metrics: WorkerMetrics,
     /// Deaths after which a job fails.
     pub(crate) attempts_max: usize,
-    pub(crate) jobs_done: AtomicU64,
+    pub(crate) tally: tally::Tally,
+    /// Kinds that it serves.
+    pub(crate) kinds: Vec<Kind>,
     /// Kinds that are held back, as last heard.
     pub(crate) paused: Mutex<Vec<Kind>>,
     pub(crate) shutdown: Shutdown,
@@ -164,7 +166,8 @@ pub async fn run(
         permits: Arc::new(Semaphore::new(config.permits() + consumers.len() - 1)),
         metrics,
         attempts_max: config.attempts_max as usize,
-        jobs_done: AtomicU64::new(0),
+        tally: tally::Tally::default(),
+        kinds,
         paused: Mutex::default(),
         shutdown: shutdown.clone(),
         stopped: CancellationToken::new(),

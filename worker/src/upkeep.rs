@@ -1,7 +1,6 @@
 //! The once-a-second loop: presence, readiness, clock, what is paused, what jobs cost; and now and then a sweep.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use puzzled_queue::Presence;
@@ -27,6 +26,7 @@ pub(crate) async fn run(shared: Arc<Shared>, ready: watch::Sender<Readiness>, sw
             // Heard before it is announced, so that whoever paused a kind can wait for this worker to know.
             let paused = shared.queue.paused().await?;
             shared.set_paused(paused.iter().map(|paused| paused.kind).collect());
+            let done = shared.tally.read();
             let presence = Presence {
                 worker: shared.name.clone(),
                 host: host.clone(),
@@ -34,8 +34,10 @@ pub(crate) async fn run(shared: Arc<Shared>, ready: watch::Sender<Readiness>, sw
                 threads,
                 busy: u32::try_from(busy).unwrap_or(u32::MAX),
                 chunks: shared.leases.len() as u64,
-                jobs: shared.jobs_done.load(Ordering::Relaxed),
+                jobs: done.values().flatten().sum(),
+                done,
                 started_ms,
+                kinds: shared.kinds.iter().map(|kind| kind.name().to_owned()).collect(),
                 paused: paused.iter().map(|paused| paused.kind.name().to_owned()).collect(),
                 seen_ms: 0,
             };

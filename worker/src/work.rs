@@ -13,7 +13,7 @@ use puzzled_queue::{
     BatchId, ChunkRef, Claimed, Completed, Content, DeadLetter, Error, Fetched, Hold, Interest, Recorded,
     Sighting, StreamId,
 };
-use puzzled_solver::OutcomeKind;
+use puzzled_solver::{OutcomeKind, Task};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Shared;
@@ -31,10 +31,18 @@ pub(crate) struct Work {
     pub(crate) permit: Arc<OwnedSemaphorePermit>,
 }
 
+/// Solved chunks of one batch, to be recorded together.
+struct Done {
+    batch: BatchId,
+    /// What was done; `None` if no payload says.
+    task: Option<Task>,
+    chunks: Vec<Completed>,
+}
+
 /// What is to be done with the chunks of a piece.
 #[derive(Default)]
 struct End {
-    done: Vec<Completed>,
+    done: Vec<Done>,
     unwanted: Vec<Claimed>,
     letters: Vec<DeadLetter>,
 }
@@ -50,7 +58,21 @@ impl End {
         deaths: &[Sighting],
     ) {
         self.letters.extend(letters::of_chunk(shared, &claimed, payload, &solved, deaths));
-        self.done.push(Completed { claimed, counts: solved.counts, result: solved.result });
+        self.push(claimed, solved);
+    }
+
+    fn push(&mut self, claimed: Claimed, solved: PoolResult) {
+        let PoolResult { task, counts, result, .. } = solved;
+        let batch = claimed.chunk.batch;
+        let chunk = Completed { claimed, counts, result };
+        match self.done.iter_mut().find(|done| done.batch == batch) {
+            // A batch has one task.
+            Some(done) => {
+                done.task = done.task.take().or(task);
+                done.chunks.push(chunk);
+            }
+            None => self.done.push(Done { batch, task, chunks: vec![chunk] }),
+        }
     }
 }
 
@@ -124,7 +146,7 @@ impl Work {
                         let reason = "the puzzle was deleted from Redis before it was solved";
                         let failed =
                             failed_chunk(&shared.name, &self.pool_chunk(&claimed, Bytes::new()), reason);
-                        end.done.push(Completed { claimed, counts: failed.counts, result: failed.result });
+                        end.push(claimed, failed);
                     }
                 }
             }
@@ -141,7 +163,7 @@ impl Work {
             retry("bury", &stop_now, || shared.queue.bury(&end.letters)).await?;
             shared.metrics.dead_letters.inc_by(end.letters.len() as u64);
         }
-        self.record(shared, end.done).await?;
+        self.record(shared, &end.done).await?;
         if on_trial(&self.chunks) {
             retry("trial", &stop_now, || shared.queue.close_trial(self.chunks[0].chunk)).await?;
         }
@@ -224,31 +246,23 @@ impl Work {
         self.claimed_ms.saturating_sub(claimed.since_ms)
     }
 
-    async fn record(&self, shared: &Shared, done: Vec<Completed>) -> Result<(), Error> {
+    async fn record(&self, shared: &Shared, done: &[Done]) -> Result<(), Error> {
         let stop_now = shared.shutdown.stopping_now();
-        let mut batches: Vec<(BatchId, Vec<Completed>)> = Vec::new();
-        for chunk in done {
-            let id = chunk.claimed.chunk.batch;
-            match batches.iter_mut().find(|(batch, _)| *batch == id) {
-                Some((_, chunks)) => chunks.push(chunk),
-                None => batches.push((id, vec![chunk])),
-            }
-        }
-        for (batch, chunks) in &batches {
-            let recorded =
-                retry("complete", &stop_now, || shared.queue.complete(self.stream, *batch, chunks)).await?;
-            self.count(shared, chunks, recorded);
+        for done in done {
+            let complete = || shared.queue.complete(self.stream, done.batch, &done.chunks);
+            let recorded = retry("complete", &stop_now, complete).await?;
+            self.count(shared, done, recorded);
         }
         Ok(())
     }
 
-    fn count(&self, shared: &Shared, chunks: &[Completed], recorded: Recorded) {
+    fn count(&self, shared: &Shared, done: &Done, recorded: Recorded) {
         if recorded.conflicts > 0 {
             tracing::error!(conflicts = recorded.conflicts, "outcomes were stored apart from their counters");
             shared.metrics.result_conflicts.inc_by(recorded.conflicts);
         }
         let mut sums = [0_u64; OutcomeKind::ALL.len()];
-        for chunk in chunks {
+        for chunk in &done.chunks {
             for (sum, &count) in sums.iter_mut().zip(&chunk.counts) {
                 *sum += u64::from(count);
             }
@@ -258,6 +272,7 @@ impl Work {
         for (counter, sum) in kind.jobs.iter().zip(sums) {
             counter.inc_by(sum);
         }
-        shared.jobs_done.fetch_add(sums.iter().sum(), Ordering::Relaxed);
+        let task = done.task.as_ref().map_or_else(|| self.stream.kind.name().to_owned(), Task::name);
+        shared.tally.add(task, &sums);
     }
 }
