@@ -223,87 +223,142 @@ impl Queue {
         Ok(Some(Span { chunk: run.chunk + place, first, jobs: run.jobs.min(limit - first) }))
     }
 
-    /// What every stream holds, one entry a shard, kind and priority.
+    /// What every stream holds, one entry a shard, kind and priority. Three round trips a shard, one while it is empty,
+    /// whatever the number of kinds: dashboards ask once a second.
     ///
     /// # Errors
     /// What Redis said.
     pub async fn streams(&self, kinds: &[Kind]) -> Result<Vec<StreamState>, Error> {
         let mut states = Vec::new();
         for shard in 0..self.keys().shards() {
-            for &kind in kinds {
-                for priority in Priority::ALL {
-                    states.push(self.stream_state(StreamId { shard, kind, priority }).await?);
-                }
+            let of_kind = |&kind| Priority::ALL.map(|priority| StreamId { shard, kind, priority });
+            let streams: Vec<StreamId> = kinds.iter().flat_map(of_kind).collect();
+            if streams.is_empty() {
+                continue;
+            }
+            let start = states.len();
+            states.append(&mut self.counts(shard, &streams).await?);
+            let mut held: Vec<&mut StreamState> =
+                states[start..].iter_mut().filter(|state| state.chunks > 0).collect();
+            if !held.is_empty() {
+                self.read_groups(shard, &mut held).await?;
             }
         }
         Ok(states)
     }
 
-    async fn stream_state(&self, stream: StreamId) -> Result<StreamState, Error> {
-        let (key, depth, field) =
-            (self.keys().stream(stream), self.keys().depth(stream.shard), depth_field(stream));
-        let (jobs, chunks): (Vec<Option<i64>>, u64) = self
-            .link(stream.shard)
+    /// The states of a shard's streams as far as mere counts go.
+    async fn counts(&self, shard: u16, streams: &[StreamId]) -> Result<Vec<StreamState>, Error> {
+        let depth = self.keys().depth(shard);
+        let mut answers: Vec<Value> = self
+            .link(shard)
             .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
-                pipe.cmd("HMGET").arg(&depth).arg(format!("{field}:waiting")).arg(format!("{field}:running"));
-                pipe.cmd("XLEN").arg(&key);
+                pipe.cmd("HMGET").arg(&depth);
+                for stream in streams {
+                    let field = depth_field(*stream);
+                    pipe.arg(format!("{field}:waiting")).arg(format!("{field}:running"));
+                }
+                for stream in streams {
+                    pipe.cmd("XLEN").arg(self.keys().stream(*stream));
+                }
                 pipe
             })
             .await?;
-        let jobs_at =
-            |i: usize| jobs.get(i).copied().flatten().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-        let mut state = StreamState {
-            stream,
-            waiting: jobs_at(0),
-            running: jobs_at(1),
-            chunks,
-            pending: 0,
-            oldest_waiting_ms: 0,
-        };
-        if chunks == 0 {
-            return Ok(state);
-        }
-        let groups: Result<(Value,), Error> = self
-            .link(stream.shard)
-            .run(Operation::Inspect, |_| {
-                let mut pipe = redis::pipe();
-                pipe.cmd("XINFO").arg("GROUPS").arg(&key);
-                pipe
+        let lengths = answers.split_off(1);
+        let jobs = reply::items(answers.remove(0));
+        let states = streams.iter().zip(jobs.chunks(2)).zip(&lengths);
+        Ok(states
+            .map(|((&stream, jobs), length)| StreamState {
+                stream,
+                waiting: jobs.first().map_or(0, unsigned),
+                running: jobs.get(1).map_or(0, unsigned),
+                chunks: unsigned(length),
+                pending: 0,
+                oldest_waiting_ms: 0,
             })
-            .await;
-        let groups = match groups {
-            Ok((groups,)) => reply::items(groups),
-            Err(Error::Redis { reason, .. }) if reason.contains("no such key") => Vec::new(),
-            Err(error) if is_no_group(&error) => Vec::new(),
-            Err(error) => return Err(error),
-        };
-        let mut delivered = "0-0".to_owned();
-        for group in groups {
-            let fields = reply::pairs(group);
+            .collect())
+    }
+
+    /// Adds to streams of a shard what their groups have taken, and how old the first is that they have not.
+    async fn read_groups(&self, shard: u16, states: &mut [&mut StreamState]) -> Result<(), Error> {
+        let streams: Vec<StreamId> = states.iter().map(|state| state.stream).collect();
+        let mut delivered = Vec::new();
+        for (state, groups) in states.iter_mut().zip(self.groups(shard, &streams).await?) {
+            let group = reply::items(groups).into_iter().map(reply::pairs).find(|fields| {
+                fields.iter().any(|(key, value)| reply::text(key) == "name" && reply::text(value) == GROUP)
+            });
+            let group = group.unwrap_or_default();
             let field =
-                |name: &str| fields.iter().find(|(key, _)| reply::text(key) == name).map(|(_, value)| value);
-            if field("name").map(reply::text).as_deref() == Some(GROUP) {
-                delivered = field("last-delivered-id").map(reply::text).unwrap_or(delivered);
-                state.pending =
-                    field("pending").and_then(reply::int).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-            }
+                |name: &str| group.iter().find(|(key, _)| reply::text(key) == name).map(|(_, value)| value);
+            delivered.push(field("last-delivered-id").map_or("0-0".to_owned(), reply::text));
+            state.pending = field("pending").map_or(0, unsigned);
         }
-        let (time, next): (Vec<u64>, Value) = self
-            .link(stream.shard)
+        let mut answers: Vec<Value> = self
+            .link(shard)
             .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("TIME");
-                pipe.cmd("XRANGE").arg(&key).arg(format!("({delivered}")).arg("+").arg("COUNT").arg(1);
+                for (stream, delivered) in streams.iter().zip(&delivered) {
+                    let key = self.keys().stream(*stream);
+                    pipe.cmd("XRANGE").arg(key).arg(format!("({delivered}")).arg("+").arg("COUNT").arg(1);
+                }
                 pipe
             })
             .await?;
-        let oldest = crate::consumer::waiting_since(next);
-        if let (Some(oldest), [seconds, micros]) = (oldest, &time[..]) {
-            state.oldest_waiting_ms = (seconds * 1000 + micros / 1000).saturating_sub(oldest);
+        let next = answers.split_off(1);
+        let time: Vec<u64> = reply::items(answers.remove(0)).iter().map(unsigned).collect();
+        let [seconds, micros] = time[..] else {
+            return Err(Error::Malformed(format!("unexpected answer to TIME: {time:?}")));
+        };
+        for (state, next) in states.iter_mut().zip(next) {
+            let oldest = crate::consumer::waiting_since(next);
+            state.oldest_waiting_ms =
+                oldest.map_or(0, |oldest| (seconds * 1000 + micros / 1000).saturating_sub(oldest));
         }
-        Ok(state)
+        Ok(())
     }
+
+    /// What XINFO GROUPS says of streams of a shard; nothing of one that has vanished since it was counted: flushed, or
+    /// lost in a failover.
+    async fn groups(&self, shard: u16, streams: &[StreamId]) -> Result<Vec<Value>, Error> {
+        let ask = async |streams: &[StreamId]| -> Result<Vec<Value>, Error> {
+            self.link(shard)
+                .run(Operation::Inspect, |_| {
+                    let mut pipe = redis::pipe();
+                    for stream in streams {
+                        pipe.cmd("XINFO").arg("GROUPS").arg(self.keys().stream(*stream));
+                    }
+                    pipe
+                })
+                .await
+        };
+        match ask(streams).await {
+            // One that is gone fails the pipeline for all. That is rare: then each is asked for itself, rather than
+            // looking for errors among the answers in a second way.
+            Err(error) if is_gone(&error) => {}
+            answers => return answers,
+        }
+        let mut all = Vec::with_capacity(streams.len());
+        for stream in streams {
+            match ask(std::slice::from_ref(stream)).await {
+                Ok(mut answers) => all.push(answers.pop().unwrap_or(Value::Nil)),
+                Err(error) if is_gone(&error) => all.push(Value::Nil),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Whether the error says that there is no such stream.
+fn is_gone(error: &Error) -> bool {
+    is_no_group(error) || matches!(error, Error::Redis { reason, .. } if reason.contains("no such key"))
+}
+
+/// A count; 0 for what is none.
+fn unsigned(value: &Value) -> u64 {
+    reply::int(value).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
 }
 
 /// A run of chunks of one size.
@@ -377,4 +432,36 @@ pub(crate) fn decode_status(id: BatchId, value: Value) -> Result<BatchStatus, Er
         finished_ms: count(11),
         keep: count(STATUS_FIELDS.len()) == 1,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, LocalServer, ServerOptions};
+
+    #[tokio::test]
+    async fn a_stream_that_vanished_hides_no_other() {
+        let server = LocalServer::start(&ServerOptions::default()).await.unwrap();
+        let url = puzzled_service::Url::new(server.url());
+        let queue = Queue::connect(&Config { url, ..Config::default() }).await.unwrap();
+        let [gone, here, too] =
+            Priority::ALL.map(|priority| StreamId { shard: 0, kind: Kind::Echo, priority });
+        for stream in [here, too] {
+            let key = queue.keys().stream(stream);
+            let make = |_| {
+                redis::pipe()
+                    .cmd("XGROUP")
+                    .arg("CREATE")
+                    .arg(&key)
+                    .arg(GROUP)
+                    .arg("0")
+                    .arg("MKSTREAM")
+                    .clone()
+            };
+            let _: Value = queue.link(0).run(Operation::Other, make).await.unwrap();
+        }
+        let found = queue.groups(0, &[here, gone, too]).await.unwrap();
+        let groups: Vec<usize> = found.into_iter().map(|groups| reply::items(groups).len()).collect();
+        assert_eq!(groups, [1, 0, 1]);
+    }
 }

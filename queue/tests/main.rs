@@ -6,6 +6,7 @@ mod accounting;
 mod claiming;
 mod faults;
 mod golden;
+mod inspecting;
 mod reading;
 mod searching;
 mod support;
