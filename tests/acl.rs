@@ -153,6 +153,11 @@ async fn every_role_works_under_the_rules_of_the_page() {
     let id = bed.produced(&["submit", "bad.txt", "--task", "echo.fault"]).trim().to_owned();
     bed.producer(&["watch", &id]);
     bed.produced(&["dead", "list"]);
+    // The dashboard's user sees how the queue does.
+    let looking = Queue::connect(&bed.config("dashboard")).await.expect("a connection");
+    let vitals = looking.vitals().await.expect("vitals");
+    assert_eq!((vitals.dead_letters, vitals.dead_letters_recent), (1, 1));
+    assert!(vitals.alive().any(|worker| worker.kinds == ["sudoku", "echo"]), "{:?}", vitals.workers);
     bed.produced(&["dead", "show", &format!("{id}.0")]);
     let id = bed.produced(&["dead", "retry", "--all"]).split_whitespace().next().expect("an id").to_owned();
     bed.producer(&["watch", &id]);

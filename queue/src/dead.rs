@@ -138,6 +138,25 @@ impl Queue {
         Ok(count)
     }
 
+    /// How many letters there are, and how many of them were put away since then.
+    pub(crate) async fn dead_counts(&self, since_ms: u64) -> Result<(u64, u64), Error> {
+        let (mut all, mut recent) = (0, 0);
+        for shard in 0..self.keys().shards() {
+            let index = self.keys().dead_index(shard);
+            let here: (u64, u64) = self
+                .link(shard)
+                .run(Operation::Inspect, |_| {
+                    let mut pipe = redis::pipe();
+                    pipe.cmd("ZCARD").arg(&index);
+                    pipe.cmd("ZCOUNT").arg(&index).arg(since_ms).arg("+inf");
+                    pipe
+                })
+                .await?;
+            (all, recent) = (all + here.0, recent + here.1);
+        }
+        Ok((all, recent))
+    }
+
     /// The newest letters that fit, at most `count`, newest first.
     ///
     /// # Errors

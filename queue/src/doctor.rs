@@ -16,7 +16,7 @@ use crate::topology::{Address, ClusterView, Layout, Topology};
 pub enum Verdict {
     /// As it should be.
     Good,
-    /// It works; under some fault it will not.
+    /// It works, and somebody should look at it: under some fault it will not, or something has failed or waits.
     Warning,
     /// Jobs will be lost, or nothing will work.
     Bad,
@@ -35,7 +35,7 @@ pub struct Finding {
     pub remedy: String,
 }
 
-fn finding(
+pub(crate) fn finding(
     subject: &'static str,
     verdict: Verdict,
     text: impl Into<String>,

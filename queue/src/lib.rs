@@ -35,6 +35,7 @@ mod submit;
 mod sweep;
 mod topology;
 mod trial;
+mod vitals;
 pub mod wire;
 mod yardstick;
 
@@ -59,4 +60,5 @@ pub use server::{LocalServer, ServerError, ServerOptions};
 pub use submit::{Batch, Existing, NewChunk, Opened};
 pub use sweep::Swept;
 pub use trial::{Sighting, Trial};
+pub use vitals::{OLDEST_WAITING_MS_MAX_DEFAULT, Vitals};
 pub use yardstick::{RawRate, raw_rate};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use puzzled_solver::Kind;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -47,6 +48,22 @@ pub struct Presence {
     pub seen_ms: u64,
 }
 
+impl Presence {
+    /// Whether it was heard of in the last [`ALIVE_MS`] before `now_ms`, by Redis's clock.
+    pub fn is_alive(&self, now_ms: u64) -> bool {
+        self.seen_ms.saturating_add(ALIVE_MS) >= now_ms
+    }
+
+    /// Whether it serves a kind; one that does not say what it serves is taken to serve all.
+    pub fn serves(&self, kind: Kind) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|name| name == kind.name())
+    }
+
+    fn is_forgotten(&self, now_ms: u64) -> bool {
+        self.seen_ms.saturating_add(FORGOTTEN_MS) < now_ms
+    }
+}
+
 impl Queue {
     /// Says that a worker is there.
     ///
@@ -87,8 +104,15 @@ impl Queue {
     /// What Redis said.
     pub async fn workers(&self) -> Result<Vec<Presence>, Error> {
         let now = self.server_ms().await?;
+        let mut all = self.heard_of(now).await?;
+        all.retain(|presence| presence.is_alive(now));
+        Ok(all)
+    }
+
+    /// Workers that are not forgotten at this time, by name.
+    pub(crate) async fn heard_of(&self, now_ms: u64) -> Result<Vec<Presence>, Error> {
         let mut all = self.presences().await?;
-        all.retain(|presence| presence.seen_ms + ALIVE_MS >= now);
+        all.retain(|presence| !presence.is_forgotten(now_ms));
         all.sort_by(|a, b| a.worker.cmp(&b.worker));
         Ok(all)
     }
@@ -97,7 +121,7 @@ impl Queue {
         let now = self.server_ms().await?;
         let mut gone = 0;
         for presence in self.presences().await? {
-            if presence.seen_ms + FORGOTTEN_MS < now {
+            if presence.is_forgotten(now) {
                 self.depart(&presence.worker).await?;
                 gone += 1;
             }
