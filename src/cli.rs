@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     /// Show the whole queue as JSON and as Prometheus metrics.
     Dashboard(dashboard::DashboardArgs),
-    /// Look at a Redis and say what could lose jobs.
+    /// Look at a Redis and say what could lose jobs, and how the queue on it does.
     Doctor(doctor::DoctorArgs),
     /// Print the settings in force and where each comes from.
     Config(config::ConfigArgs),

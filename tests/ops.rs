@@ -143,9 +143,14 @@ fn doctor_tells_good_from_bad() {
         command.arg("doctor").args(json.then_some("--json")).output().expect("puzzled starts")
     };
     server.set("maxmemory", "1gb");
-    let output = doctor(false);
+    let mut worker = server.puzzled();
+    worker.args(["worker", "--threads", "1", "--listen", "", "--set", "log.level=error"]);
+    let _worker = Process(worker.spawn().expect("puzzled starts"));
+    let output = poll("a worker and a healthy server", || {
+        Some(doctor(false)).filter(|output| told(output).contains("All is well."))
+    });
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    assert!(told(&output).contains("All is well."), "{}", told(&output));
+    assert!(told(&output).contains("1 worker alive, 1 thread"), "{}", told(&output));
 
     server.set("appendonly", "no");
     let output = doctor(true);
@@ -169,6 +174,37 @@ fn doctor_tells_good_from_bad() {
     assert_eq!(output.status.code(), Some(5), "{}", told(&output));
     assert!(told(&output).contains("refuses us"), "{}", told(&output));
     assert!(!told(&output).contains("swordfish"), "{}", told(&output));
+}
+
+#[test]
+fn doctor_says_how_the_queue_does() {
+    let server = Server::start();
+    server.set("maxmemory", "1gb");
+    let run = |arguments: &[&str], code: i32, words: &[&str]| {
+        let output = server.puzzled().args(arguments).output().expect("puzzled starts");
+        let said = told(&output);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(words.iter().all(|words| said.contains(words)), "{said}");
+    };
+    // Fresh from the shelf: it works, nobody works, and looking left nothing behind.
+    run(&["doctor"], 0, &["warning  workers       no worker is alive\n", "-> start one: `puzzled worker`;"]);
+    let client = redis::Client::open(server.url()).expect("a URL");
+    let mut connection = client.get_connection().expect("a connection");
+    let keys: u64 = redis::cmd("DBSIZE").query(&mut connection).expect("a number");
+    assert_eq!(keys, 0);
+
+    let data = fs::read_to_string(root().join("tests/data/sudoku17.txt")).expect("shipped data");
+    let some: Vec<&str> = data.lines().take(3).collect();
+    fs::write(server.folder.path().join("some.txt"), some.join("\n")).expect("a file");
+    run(&["submit", "some.txt"], 0, &[]);
+    run(&["doctor"], 1, &["BAD      workers       no worker is alive, and 3 jobs wait\n"]);
+    run(&["pause", "sudoku"], 0, &[]);
+    run(
+        &["doctor"],
+        1,
+        &["paused        sudoku has been paused for ", "; 3 jobs wait\n", "`puzzled resume sudoku`"],
+    );
+    run(&["doctor", "--set", "redis.shards=4"], 1, &["BAD      connection", "redis.shards = 1"]);
 }
 
 #[test]

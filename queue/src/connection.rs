@@ -22,6 +22,9 @@ use crate::scripts::Mode;
 use crate::topology::{Address, Layout, Places, Topology, redirected};
 use crate::{Error, keys::Keys};
 
+/// The protocol of docs/protocol.md that we speak.
+const PROTOCOL: u32 = 1;
+
 /// A handle on one installation: settings, keys and shared connections. Cloning is cheap.
 #[derive(Clone)]
 pub struct Queue {
@@ -164,40 +167,55 @@ impl Queue {
 
     /// Writes down, or compares, what all processes of the installation must agree on.
     async fn agree(&self) -> Result<(), Error> {
-        const PROTOCOL: u32 = 1;
+        // Reading first: somebody who only looks needs no right to write, and no room in a full server.
+        if self.is_set_up().await? {
+            return Ok(());
+        }
         let (key, shards) = (self.keys().meta(), self.keys().shards());
-        let read = || {
-            self.link(0).run::<(Vec<Option<String>>,)>(Operation::Inspect, |_| {
+        let written = self
+            .link(0)
+            .run::<()>(Operation::Inspect, |_| {
+                let mut pipe = redis::pipe();
+                pipe.cmd("HSETNX").arg(&key).arg("protocol").arg(PROTOCOL).ignore();
+                pipe.cmd("HSETNX").arg(&key).arg("shards").arg(shards).ignore();
+                pipe
+            })
+            .await;
+        match written {
+            // A dashboard before everybody else: there is nothing yet to agree with, and nothing to show.
+            Err(Error::Refused { .. }) => {
+                tracing::warn!(
+                    redis = self.address(),
+                    shards,
+                    "nothing is set up here yet, and this user may not"
+                );
+                return Ok(());
+            }
+            written => written?,
+        }
+        if self.is_set_up().await? {
+            Ok(())
+        } else {
+            Err(Error::Incompatible(format!("{key} was deleted while it was written; start again")))
+        }
+    }
+
+    /// Whether somebody has set this installation up, with settings that go with ours. Changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] when it was set up with another number of shards or another protocol, else what Redis said.
+    pub async fn is_set_up(&self) -> Result<bool, Error> {
+        let (key, shards) = (self.keys().meta(), self.keys().shards());
+        let (found,): (Vec<Option<String>>,) = self
+            .link(0)
+            .run(Operation::Inspect, |_| {
                 let mut pipe = redis::pipe();
                 pipe.cmd("HMGET").arg(&key).arg("protocol").arg("shards");
                 pipe
             })
-        };
-        // Reading first: somebody who only looks needs no right to write, and no room in a full server.
-        let (mut found,) = read().await?;
+            .await?;
         if found.iter().any(Option::is_none) {
-            let written = self
-                .link(0)
-                .run::<()>(Operation::Inspect, |_| {
-                    let mut pipe = redis::pipe();
-                    pipe.cmd("HSETNX").arg(&key).arg("protocol").arg(PROTOCOL).ignore();
-                    pipe.cmd("HSETNX").arg(&key).arg("shards").arg(shards).ignore();
-                    pipe
-                })
-                .await;
-            match written {
-                // A dashboard before everybody else: there is nothing yet to agree with, and nothing to show.
-                Err(Error::Refused { .. }) => {
-                    tracing::warn!(
-                        redis = self.address(),
-                        shards,
-                        "nothing is set up here yet, and this user may not"
-                    );
-                    return Ok(());
-                }
-                written => written?,
-            }
-            (found,) = read().await?;
+            return Ok(false);
         }
         let number = |i: usize| {
             let text = found.get(i).cloned().flatten().unwrap_or_default();
@@ -217,7 +235,7 @@ impl Queue {
                 self.address()
             )));
         }
-        Ok(())
+        Ok(true)
     }
 }
 

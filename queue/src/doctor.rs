@@ -1,4 +1,5 @@
-//! `puzzled doctor`: looks at a Redis as an operator would, and says in words what could lose jobs.
+//! `puzzled doctor`: looks at a Redis as an operator would, and says in words what could lose jobs. How the queue on it does
+//! is said in `vitals.rs`.
 
 use std::collections::HashMap;
 
@@ -33,6 +34,29 @@ pub struct Finding {
     pub text: String,
     /// What to do; empty when there is nothing to do.
     pub remedy: String,
+}
+
+impl Finding {
+    /// That there is no Redis to look at, or that it does not let us, is a finding as well.
+    pub fn unusable(error: &Error) -> Self {
+        let remedy = match error {
+            Error::Unreachable { .. } => {
+                "start it, or let `puzzled up` start one for this machine; else correct redis.url (host, port, firewall)"
+            }
+            Error::Refused { .. } => {
+                "give user and password in the URL, redis://user:password@host:port, and allow the user every command"
+            }
+            Error::ReadOnly(_) => "point redis.url at the master",
+            Error::OutOfMemory(_) => "raise maxmemory, or collect or expire results",
+            Error::NotPersisting { .. } => "make room on the server's disk, and look at its log",
+            Error::Busy { .. } => "wait a little; if it stays so, look at the server's log",
+            Error::Incompatible(_) => {
+                "use the settings and the version of those who set it up, or another redis.prefix"
+            }
+            _ => "look at the server's log, and at the settings (`puzzled config`)",
+        };
+        finding("connection", Verdict::Bad, error.to_string(), remedy)
+    }
 }
 
 pub(crate) fn finding(

@@ -1,10 +1,11 @@
-//! `puzzled doctor`: looks at the configured Redis and says in words what could lose jobs.
+//! `puzzled doctor`: looks at the configured Redis and says in words what could lose jobs, and how the queue on it does.
 
 use std::fmt::Write as _;
 
 use clap::Args;
-use puzzled_queue::{Error, Finding, Queue, Verdict};
+use puzzled_queue::{Config, Error, Finding, OLDEST_WAITING_MS_MAX_DEFAULT, Queue, Verdict};
 use puzzled_service::Exit;
+use puzzled_service::metrics::VERSION;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -29,10 +30,9 @@ struct Report<'a> {
 /// Prints the findings. Exit 0 when none is bad, 1 when one is, 5 when there is no Redis to look at.
 pub(crate) async fn run(args: &DoctorArgs, settings: &Settings) -> Result<(), Failure> {
     super::require_redis(settings)?;
-    let examined = async { Queue::visit(&settings.redis).await?.examine().await };
-    let (findings, exit) = match examined.await {
+    let (findings, exit) = match look(&settings.redis).await {
         Ok(findings) => (findings, Exit::SomeJobsBad),
-        Err(error) => (vec![unusable(&error)], Failure::from(error).exit),
+        Err(error) => (vec![Finding::unusable(&error)], Failure::from(error).exit),
     };
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let redis = settings.redis.url.to_string();
@@ -48,27 +48,22 @@ pub(crate) async fn run(args: &DoctorArgs, settings: &Settings) -> Result<(), Fa
     if worst == Verdict::Bad { Err(Failure::silent(exit)) } else { Ok(()) }
 }
 
-/// No Redis to look at is a finding as well.
-fn unusable(error: &Error) -> Finding {
-    let remedy = match error {
-        Error::Unreachable { .. } => {
-            "start it, or let `puzzled up` start one for this machine; else correct redis.url (host, port, firewall)"
-        }
-        Error::Refused { .. } => {
-            "give user and password in the URL, redis://user:password@host:port, and allow the user every command"
-        }
-        Error::ReadOnly(_) => "point redis.url at the master",
-        Error::OutOfMemory(_) => "raise maxmemory, or collect or expire results",
-        Error::NotPersisting { .. } => "make room on the server's disk, and look at its log",
-        Error::Busy { .. } => "wait a little; if it stays so, look at the server's log",
-        _ => "look at the server's log, and at the settings (`puzzled config`)",
+/// The server first, then the queue on it. Changes nothing, also where nothing is set up yet.
+async fn look(config: &Config) -> Result<Vec<Finding>, Error> {
+    let queue = Queue::visit(config).await?;
+    let mut findings = queue.examine().await?;
+    let vitals = async {
+        // With another number of shards we would see a part and take it for the whole.
+        queue.is_set_up().await?;
+        queue.vitals().await
     };
-    Finding {
-        subject: "connection",
-        verdict: Verdict::Bad,
-        text: error.to_string(),
-        remedy: remedy.to_owned(),
+    match vitals.await {
+        Ok(vitals) => findings.extend(vitals.findings(OLDEST_WAITING_MS_MAX_DEFAULT, VERSION)),
+        // That it is no master has been said.
+        Err(Error::ReadOnly(_)) => {}
+        Err(error) => findings.push(Finding::unusable(&error)),
     }
+    Ok(findings)
 }
 
 fn text(redis: &str, findings: &[Finding], worst: Verdict) -> String {
@@ -80,15 +75,15 @@ fn text(redis: &str, findings: &[Finding], worst: Verdict) -> String {
             Verdict::Bad => "BAD    ",
         };
         // Writing to a String cannot fail.
-        let mut written = writeln!(out, "  {mark}  {subject:<11}  {text}");
+        let mut written = writeln!(out, "  {mark}  {subject:<12}  {text}");
         if !remedy.is_empty() {
-            written = written.and(writeln!(out, "  {:22}  -> {remedy}", ""));
+            written = written.and(writeln!(out, "  {:23}  -> {remedy}", ""));
         }
         debug_assert!(written.is_ok());
     }
     out.push_str(match worst {
         Verdict::Good => "\nAll is well.\n",
-        Verdict::Warning => "\nIt works; the warnings say under which fault it would not.\n",
+        Verdict::Warning => "\nIt works; the warnings say what to look at.\n",
         Verdict::Bad => "\nNot fit for jobs as it is: see BAD.\n",
     });
     out
