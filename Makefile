@@ -1,11 +1,11 @@
 # What a person types, and what CI runs. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-server test-valkey check fmt bench bench-native soak corpora fuzz
+.PHONY: help setup setup-browser demo test test-server test-valkey check fmt bench bench-native soak corpora fuzz
 # Extra arguments: `make demo ARGS='--workers 4'`, `make test ARGS='-p puzzled-queue'`.
 ARGS ?=
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The tests and the demo start servers of their own, on private sockets, and never use the system's. Debian alone
 # starts (and enables) one on port 6379 when the package is installed: it is told not to.
@@ -36,14 +36,39 @@ setup: ## install redis-server if there is neither it nor valkey-server
 		exit 1; \
 	fi
 
+# The browser that tests look at pages with. Nothing of it is needed to build or run puzzled.
+setup-browser: ## install chromium and chromedriver, for tests, if they are missing
+	@set -eu; \
+	has() { for name; do if command -v "$$name" >/dev/null; then return 0; fi; done; return 1; }; \
+	if has chromedriver && has chromium chromium-browser google-chrome google-chrome-stable; then exit 0; fi; \
+	sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
+	if has brew; then brew install --cask chromium chromedriver; exit 0; fi; \
+	if [ -n "$$sudo" ] && ! has sudo; then \
+		echo 'The tests need chromium and chromedriver. As root, do one of:' >&2; \
+		echo '  apt-get install chromium chromium-driver | dnf install chromium chromedriver' >&2; \
+		echo '  apk add chromium chromium-chromedriver' >&2; \
+		exit 1; \
+	fi; \
+	if has apt-get; then \
+		$$sudo apt-get update && $$sudo env DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y --no-install-recommends chromium chromium-driver || { \
+			echo 'Ubuntu has Chromium as a snap alone: install Google Chrome and its chromedriver by hand.' >&2; exit 1; }; \
+	elif has dnf; then $$sudo dnf install -y chromium chromedriver; \
+	elif has apk; then $$sudo apk add chromium chromium-chromedriver; \
+	else \
+		echo 'The tests need chromium and chromedriver on PATH, and no package manager is known here.' >&2; \
+		echo 'Install Chromium or Google Chrome and the chromedriver of the same version by hand.' >&2; \
+		exit 1; \
+	fi
+
 demo: setup ## build, then solve 49,151 sudokus on this machine
 	cargo run --release -- demo $(ARGS)
 
-test: setup ## every test, against real Redis servers of their own
+test: setup setup-browser ## every test, against real Redis servers and a browser of their own
 	cargo test --workspace $(ARGS)
 
 # The tests find the server on PATH. One that goes by another name, or stands elsewhere, gets a folder of its own in front.
-test-server: ## every test against another server: make test-server SERVER=/path/to/valkey-server
+test-server: setup-browser ## every test against another server: make test-server SERVER=/path/to/valkey-server
 	@test -x "$(SERVER)" || { echo 'say which: make test-server SERVER=/path/to/valkey-server' >&2; exit 2; }
 	mkdir -p target/server
 	ln -sf "$(abspath $(SERVER))" target/server/redis-server

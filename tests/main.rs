@@ -1,6 +1,7 @@
 //! The one integration binary: real Redis, real processes, real faults.
 
 mod acl;
+mod browser;
 mod cli;
 mod costs;
 mod dashboard;
