@@ -58,7 +58,7 @@ pub(crate) fn names(browser: &Browser) -> Vec<String> {
         let name = node["name"]["value"].as_str().unwrap_or_default();
         name.trim().is_empty().then(|| (describe(browser, &node["backendDOMNodeId"]), role))
     });
-    nameless.map(|(element, role)| format!("{element}: a {role} without a name")).collect()
+    nameless.map(|(element, role)| format!("{element}: {role} without a name")).collect()
 }
 
 /// Text stands out from its background as WCAG AA asks: 4.5, or 3 if large.
