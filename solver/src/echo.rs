@@ -37,6 +37,7 @@ pub(crate) static DOOR: Door = Door {
     fits: |_| false,
     begins_grid: |_| false,
     grid_is_complete: |_| true,
+    random: |number| number.to_string(),
 };
 
 struct Echo;

@@ -57,6 +57,12 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// A puzzle to try, in canonical text for the task that is guessed of it: the same for the same number, as a rule another
+    /// for another. It has a solution.
+    pub fn random(self, number: u64) -> String {
+        (self.door().random)(number)
+    }
+
     /// Whether the kind is one of [`Kind::PUBLIC`].
     pub fn is_public(self) -> bool {
         Self::PUBLIC.contains(&self)
@@ -72,6 +78,25 @@ impl std::fmt::Display for Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn random_puzzles_differ_and_have_a_solution() {
+        for kind in Kind::PUBLIC {
+            let dice = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let puzzles: Vec<String> = (0..50).map(|number| kind.random(dice(number))).collect();
+            let mut distinct = puzzles.clone();
+            distinct.sort();
+            distinct.dedup();
+            assert!(distinct.len() >= 45, "{kind}: {} distinct", distinct.len());
+            let task = crate::Task::guess(puzzles[0].as_bytes()).unwrap();
+            assert_eq!(task.kind(), *kind);
+            let lines: Vec<&[u8]> = puzzles.iter().map(|puzzle| puzzle.as_bytes()).collect();
+            let mut outcomes = crate::Outcomes::new();
+            task.engine().solve(&lines, &crate::Budget::unlimited(), &mut outcomes);
+            assert!(outcomes.iter().all(|outcome| outcome.kind == crate::OutcomeKind::Solved), "{kind}");
+            assert_eq!(puzzles[7], kind.random(dice(7)));
+        }
+    }
 
     #[test]
     fn names_lead_back_to_their_kind() {

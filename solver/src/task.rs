@@ -24,6 +24,8 @@ pub(crate) struct Door {
     pub(crate) begins_grid: fn(&[u8]) -> bool,
     /// Whether the text holds all the lines of a puzzle written on several.
     pub(crate) grid_is_complete: fn(&[u8]) -> bool,
+    /// A puzzle to try, of the first operation: another for another number.
+    pub(crate) random: fn(u64) -> String,
 }
 
 /// One operation of a kind. Function pointers and not a trait: every one of them is a plain function of the folder,

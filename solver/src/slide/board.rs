@@ -81,6 +81,24 @@ impl Board {
         Ok(Board { tiles, blank })
     }
 
+    /// One of the solvable boards, picked by a number.
+    pub(super) fn random(mut number: u64) -> Board {
+        let mut tiles = Board::GOAL.tiles;
+        // Fisher and Yates, with the digits of the number for dice.
+        for last in (1..CELLS).rev() {
+            tiles.swap(last, (number % (last as u64 + 1)) as usize);
+            number /= last as u64 + 1;
+        }
+        let blank = tiles.iter().position(|&tile| tile == 0).unwrap_or(0);
+        let mut board = Board { tiles, blank };
+        if !board.is_solvable() {
+            // A swap of two tiles turns it into one that is.
+            let [first, second] = if blank < 2 { [2, 3] } else { [0, 1] };
+            board.tiles.swap(first, second);
+        }
+        board
+    }
+
     /// Appends the canonical text.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.tiles.iter().map(|&tile| if tile == 0 { b'x' } else { b'0' + tile }));

@@ -185,4 +185,5 @@ pub(crate) static DOOR: Door = Door {
     fits: board::fits,
     begins_grid: board::begins_grid,
     grid_is_complete: board::grid_is_complete,
+    random: generate::random,
 };

@@ -59,6 +59,16 @@ pub(crate) const OPERATION: Operation = Operation {
     },
 };
 
+/// A minimal puzzle, picked by a number.
+pub(crate) fn random(number: u64) -> String {
+    let task: crate::Task = "sudoku.generate:what=minimal".parse().expect("a task of the table");
+    let mut outcomes = Outcomes::new();
+    // Numbers go as far as there are lines in a file; any of them will do.
+    let line = (number >> 1).to_string();
+    task.engine().solve(&[line.as_bytes()], &Budget::unlimited(), &mut outcomes);
+    String::from_utf8_lossy(outcomes.get(0).text).into_owned()
+}
+
 /// Numbers to final grids.
 struct GridEngine {
     shuffle: Shuffle,
