@@ -73,15 +73,20 @@ impl Server {
 
     fn is_up(&mut self) -> bool {
         let deadline = Instant::now() + DEADLINE;
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        while !self.says_so() || TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             if self.process.try_wait().expect("wait").is_some() {
                 return false;
             }
             assert!(Instant::now() < deadline, "no answer on port {}", self.port);
             std::thread::sleep(Duration::from_millis(5));
         }
-        // Somebody else's answer would not be ours.
         self.process.try_wait().expect("wait").is_none()
+    }
+
+    /// Whether it is this server that has the port: an answer on it may be somebody else's, who was quicker to take it.
+    fn says_so(&self) -> bool {
+        let said = std::fs::read_to_string(self.log()).unwrap_or_default();
+        said.contains("Ready to accept connections") || said.contains("Sentinel ID is")
     }
 
     fn log(&self) -> PathBuf {
