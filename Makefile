@@ -1,6 +1,6 @@
 # What a person types, and what CI runs. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-browser demo test test-server test-valkey check fmt bench bench-native soak corpora fuzz
+.PHONY: help setup setup-browser demo test test-server test-valkey check fmt bench bench-native soak screenshots corpora fuzz
 # Extra arguments: `make demo ARGS='--workers 4'`, `make test ARGS='-p puzzled-queue'`.
 ARGS ?=
 
@@ -109,6 +109,10 @@ bench-native: ## run-time dispatch beside a build for this very processor
 
 soak: setup ## a million puzzles while workers and Redis are killed
 	SOAK_PUZZLES=1000000 cargo test --test e2e faults -- --nocapture
+
+# The queue runs for five minutes first, so that there is something to see.
+screenshots: setup setup-browser ## pictures of every page, in both themes and two widths, into docs/img
+	SCREENSHOTS="$(CURDIR)/docs/img" cargo test --test e2e every_view_is_for_everybody -- --nocapture
 
 corpora: ## every puzzle file of a folder, by all engines: make corpora FOLDER=tests/data
 	cargo run --release -p puzzled-solver --example corpora -- $(or $(FOLDER),tests/data)

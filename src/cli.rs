@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Up(up::UpArgs),
     /// See it work: solve 49,151 sudokus through a private Redis, and check every answer.
     Demo(demo::DemoArgs),
-    /// Show the whole queue as JSON and as Prometheus metrics.
+    /// Show the whole queue: a page to leave open, its JSON, its Prometheus metrics.
     Dashboard(dashboard::DashboardArgs),
     /// Look at a Redis and say what could lose jobs, and how the queue on it does.
     Doctor(doctor::DoctorArgs),

@@ -13,14 +13,18 @@ use crate::servers::{Server, poll};
 use crate::support::Ours;
 
 /// A dashboard, and where it listens.
-struct Dashboard {
-    address: String,
-    _process: Ours,
+pub(crate) struct Dashboard {
+    pub(crate) address: String,
+    pub(crate) process: Ours,
 }
 
 impl Dashboard {
-    fn start(folder: &Path, url: &str, settings: &[&str]) -> Self {
-        let arguments = [&["dashboard", "--listen", "127.0.0.1:0"], settings].concat();
+    pub(crate) fn start(folder: &Path, url: &str, settings: &[&str]) -> Self {
+        Self::start_at(folder, url, "127.0.0.1:0", settings)
+    }
+
+    pub(crate) fn start_at(folder: &Path, url: &str, listen: &str, settings: &[&str]) -> Self {
+        let arguments = [&["dashboard", "--listen", listen], settings].concat();
         let child = Ours::command(folder, url, &arguments).stderr(Stdio::piped()).spawn();
         let mut process = Ours(child.expect("puzzled starts"));
         let mut lines = BufReader::new(process.0.stderr.take().expect("stderr")).lines();
@@ -30,25 +34,35 @@ impl Dashboard {
         std::thread::spawn(move || lines.for_each(drop));
         let (_, rest) = line.split_once("address=").expect("an address");
         let address = rest.split(' ').next().expect("an address").to_owned();
-        Self { address, _process: process }
+        Self { address, process }
+    }
+
+    /// The address of a page.
+    pub(crate) fn page(&self, path: &str) -> String {
+        format!("http://{}/{path}", self.address)
+    }
+
+    /// Head and body as they came.
+    pub(crate) fn raw(&self, method: &str, path: &str, headers: &str, body: &str) -> (String, Vec<u8>) {
+        let mut stream = TcpStream::connect(&self.address).expect("the port is open");
+        let (length, host) = (body.len(), &self.address);
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).expect("a request can be sent");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+        (String::from_utf8_lossy(&answer[..end]).into_owned(), answer[end + 4..].to_vec())
     }
 
     /// Status and body.
-    fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, Value) {
-        let mut stream = TcpStream::connect(&self.address).expect("the port is open");
-        let length = body.len();
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
-        );
-        stream.write_all(request.as_bytes()).expect("a request can be sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer is text");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a body");
-        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
-        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, Value) {
+        let (head, body) = self.raw(method, path, headers, body);
+        (status(&head), serde_json::from_slice(&body).unwrap_or(Value::Null))
     }
 
-    fn get(&self, path: &str) -> (u16, Value) {
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
         self.ask("GET", path, "", "")
     }
 
@@ -56,6 +70,11 @@ impl Dashboard {
         let headers = format!("Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n");
         self.ask("POST", path, &headers, &body.to_string())
     }
+}
+
+/// Status of an answer.
+pub(crate) fn status(head: &str) -> u16 {
+    head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status")
 }
 
 #[test]
@@ -89,9 +108,9 @@ fn dead_letters_over_http_are_read_by_all_and_changed_by_the_token() {
     assert_eq!(open.get("/api/dead/nonsense").0, 400);
     assert_eq!(open.get("/api/dead?batch=nonsense").0, 400);
 
-    // Without the token, or with less than JSON, nothing changes.
+    // Without the token, in one that only shows, or with less than JSON, nothing changes.
     let all = json!({"all": true});
-    let closed = Dashboard::start(folder, &url, &[]);
+    let closed = Dashboard::start(folder, &url, &["--set", "dashboard.read_only=true"]);
     for path in ["/api/dead/retry", "/api/dead/drop"] {
         assert_eq!(closed.post(path, "", &all).0, 403);
         assert_eq!(open.post(path, "open sesam", &all).0, 401);

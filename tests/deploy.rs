@@ -36,7 +36,7 @@ async fn examine(config: &Config) -> Result<Vec<Finding>, Error> {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         match Queue::visit(config).await {
-            Ok(queue) => return queue.examine().await,
+            Ok(queue) => return queue.examine(puzzled_queue::Rights::Operator).await,
             Err(error) if !error.is_transient() || Instant::now() > deadline => return Err(error),
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }

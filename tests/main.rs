@@ -11,6 +11,7 @@ mod generate;
 mod layering;
 mod limits;
 mod ops;
+mod pages;
 mod pause;
 mod poison;
 mod resume;

@@ -23,6 +23,15 @@ pub enum Verdict {
     Bad,
 }
 
+/// What whoever looks may ask. What is denied is on record at the server, so nobody asks in vain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rights {
+    /// INFO and CONFIG GET, and a script to see whether scripts run.
+    Operator,
+    /// INFO alone, as the rules of docs/operations.md give the dashboard.
+    Reader,
+}
+
 /// One thing looked at.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Finding {
@@ -73,11 +82,11 @@ impl Queue {
     ///
     /// # Errors
     /// What a single server, or all Sentinels or known nodes of a cluster, said; everything else becomes a finding.
-    pub async fn examine(&self) -> Result<Vec<Finding>, Error> {
+    pub async fn examine(&self, rights: Rights) -> Result<Vec<Finding>, Error> {
         let topology = self.places().topology();
         match topology.layout() {
             Layout::Server(node) => {
-                let node = Node::examine(topology, node).await?;
+                let node = Node::examine(topology, node, rights).await?;
                 let mut findings = node.findings;
                 findings.push(if node.is_cluster {
                     finding(
@@ -93,7 +102,7 @@ impl Queue {
             }
             Layout::Sentinel { sentinels, master } => {
                 let (mut findings, node) = ask_sentinels(topology, sentinels, master).await?;
-                let node = Node::examine(topology, &node).await?;
+                let node = Node::examine(topology, &node, rights).await?;
                 findings.splice(0..0, node.findings.iter().cloned());
                 findings.extend(node.replicas());
                 if node.replicas > 0 && node.replicas_to_write == Some(0) {
@@ -106,11 +115,16 @@ impl Queue {
                 }
                 Ok(findings)
             }
-            Layout::Cluster { seeds } => self.examine_cluster(topology, seeds).await,
+            Layout::Cluster { seeds } => self.examine_cluster(topology, seeds, rights).await,
         }
     }
 
-    async fn examine_cluster(&self, topology: &Topology, seeds: &[Address]) -> Result<Vec<Finding>, Error> {
+    async fn examine_cluster(
+        &self,
+        topology: &Topology,
+        seeds: &[Address],
+        rights: Rights,
+    ) -> Result<Vec<Finding>, Error> {
         let keys: Vec<String> = (0..self.keys().shards()).map(|shard| self.keys().depth(shard)).collect();
         let mut view = Err(Error::Malformed("no seed".to_owned()));
         for seed in seeds {
@@ -129,7 +143,7 @@ impl Queue {
         let mut nodes = Vec::new();
         let mut findings = Vec::new();
         for &master in &masters {
-            match Node::examine(topology, master).await {
+            match Node::examine(topology, master, rights).await {
                 Ok(node) => nodes.push(node),
                 Err(error) => findings.push(finding(
                     "connection",
@@ -160,10 +174,11 @@ struct Node {
 }
 
 impl Node {
-    async fn examine(topology: &Topology, address: &Address) -> Result<Self, Error> {
+    async fn examine(topology: &Topology, address: &Address, rights: Rights) -> Result<Self, Error> {
         let mut look = Look {
             connection: topology.connect_any(address, Some(topology.response_timeout())).await?,
             address: address.to_string(),
+            rights,
         };
         let info: String = look.ask(redis::cmd("INFO")).await?;
         let info: HashMap<&str, &str> =
@@ -172,7 +187,9 @@ impl Node {
         findings.push(eviction(&info, look.setting("maxmemory-policy").await.as_deref()));
         findings.push(memory(&info, look.setting("maxmemory").await.as_deref()));
         findings.extend(persistence(&info, look.setting("appendfsync").await.as_deref()));
-        findings.push(look.scripts().await);
+        if rights == Rights::Operator {
+            findings.push(look.scripts().await);
+        }
         findings.push(look.latency().await);
         let is_cluster = info.get("cluster_enabled") == Some(&"1");
         let number = |text: &str| text.parse().ok();
@@ -217,6 +234,7 @@ impl Node {
 struct Look {
     connection: MultiplexedConnection,
     address: String,
+    rights: Rights,
 }
 
 impl Look {
@@ -226,6 +244,9 @@ impl Look {
     }
 
     async fn setting(&mut self, name: &str) -> Option<String> {
+        if self.rights == Rights::Reader {
+            return None;
+        }
         let answer: Result<HashMap<String, String>, Error> =
             self.ask(redis::cmd("CONFIG").arg("GET").arg(name).to_owned()).await;
         // Managed services forbid CONFIG; INFO then has to do.
@@ -467,15 +488,13 @@ fn persistence(info: &HashMap<&str, &str>, fsync: Option<&str>) -> Vec<Finding> 
         (Some("1"), Some("always")) => {
             finding("persistence", Verdict::Good, "append-only file, fsync always: a crash loses nothing", "")
         }
-        (Some("1"), fsync) => finding(
+        (Some("1"), Some(fsync)) => finding(
             "persistence",
             Verdict::Good,
-            format!(
-                "append-only file, fsync {}: a crash of the machine loses about a second",
-                fsync.unwrap_or("unknown")
-            ),
+            format!("append-only file, fsync {fsync}: a crash of the machine loses about a second"),
             "",
         ),
+        (Some("1"), None) => finding("persistence", Verdict::Good, "append-only file", ""),
         _ => finding(
             "persistence",
             Verdict::Warning,

@@ -45,7 +45,7 @@ pub use connection::{Operation, Queue};
 pub use consumer::{Claimed, Consumer, EntryId, Reclaimed};
 pub use dead::{Attempt, DeadFilter, DeadLetter};
 pub use digest::Digest;
-pub use doctor::{Finding, Verdict};
+pub use doctor::{Finding, Rights, Verdict};
 pub use error::Error;
 pub use format::{Format, FormatError, Formatter};
 pub use ids::{BatchId, ChunkRef, IdError, JobId, Priority};

@@ -64,7 +64,7 @@ async fn a_read_only_server_says_so() {
         redis::cmd("REPLICAOF").arg("127.0.0.1").arg("1").query_async(&mut bed.raw().await).await.unwrap();
     let refused = bed.queue.create(&Batch::new(echo())).await;
     assert!(matches!(refused, Err(Error::ReadOnly(_))), "{refused:?}");
-    let findings = bed.queue.examine().await.unwrap();
+    let findings = bed.queue.examine(puzzled_queue::Rights::Operator).await.unwrap();
     assert!(findings.iter().any(|f| f.subject == "role" && f.verdict == Verdict::Bad));
 }
 

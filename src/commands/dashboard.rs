@@ -1,4 +1,4 @@
-//! `puzzled dashboard`: the whole queue as JSON and as Prometheus metrics, for one or many readers.
+//! `puzzled dashboard`: the page of the whole queue, its JSON and its Prometheus metrics, for one or many readers.
 
 use clap::Args;
 use puzzled_service::{Exit, admin};
@@ -29,7 +29,7 @@ pub(crate) async fn run(settings: &Settings) -> Result<(), Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, "dashboard.listen is empty: set it to host:port"))?;
     let queue = super::connect(settings).await?;
     if let Ok(address) = listener.local_addr() {
-        tracing::info!(%address, redis = queue.address(), "dashboard");
+        tracing::info!(%address, redis = queue.address(), "dashboard: open http://{address}/");
     }
     Ok(puzzled_dashboard::run(listener, queue, settings.dashboard.clone(), shutdown).await?)
 }

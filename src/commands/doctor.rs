@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use puzzled_queue::{Config, Error, Finding, OLDEST_WAITING_MS_MAX_DEFAULT, Queue, Verdict};
+use puzzled_queue::{Error, Finding, Queue, Rights, Verdict};
 use puzzled_service::Exit;
 use puzzled_service::metrics::VERSION;
 use serde::Serialize;
@@ -30,7 +30,7 @@ struct Report<'a> {
 /// Prints the findings. Exit 0 when none is bad, 1 when one is, 5 when there is no Redis to look at.
 pub(crate) async fn run(args: &DoctorArgs, settings: &Settings) -> Result<(), Failure> {
     super::require_redis(settings)?;
-    let (findings, exit) = match look(&settings.redis).await {
+    let (findings, exit) = match look(settings).await {
         Ok(findings) => (findings, Exit::SomeJobsBad),
         Err(error) => (vec![Finding::unusable(&error)], Failure::from(error).exit),
     };
@@ -49,16 +49,16 @@ pub(crate) async fn run(args: &DoctorArgs, settings: &Settings) -> Result<(), Fa
 }
 
 /// The server first, then the queue on it. Changes nothing, also where nothing is set up yet.
-async fn look(config: &Config) -> Result<Vec<Finding>, Error> {
-    let queue = Queue::visit(config).await?;
-    let mut findings = queue.examine().await?;
+async fn look(settings: &Settings) -> Result<Vec<Finding>, Error> {
+    let queue = Queue::visit(&settings.redis).await?;
+    let mut findings = queue.examine(Rights::Operator).await?;
     let vitals = async {
         // With another number of shards we would see a part and take it for the whole.
         queue.is_set_up().await?;
         queue.vitals().await
     };
     match vitals.await {
-        Ok(vitals) => findings.extend(vitals.findings(OLDEST_WAITING_MS_MAX_DEFAULT, VERSION)),
+        Ok(vitals) => findings.extend(vitals.findings(settings.dashboard.oldest_waiting_ms(), VERSION)),
         // That it is no master has been said.
         Err(Error::ReadOnly(_)) => {}
         Err(error) => findings.push(Finding::unusable(&error)),

@@ -1,4 +1,4 @@
-//! `puzzled up`: a private Redis, workers and the dashboard's feed on this machine, until Ctrl-C.
+//! `puzzled up`: a private Redis, workers and the dashboard on this machine, until Ctrl-C.
 
 pub(crate) mod crew;
 
@@ -155,7 +155,7 @@ fn summary(args: &UpArgs, settings: &Settings, url: &str, dashboard: Option<std:
         },
     );
     if let Some(address) = dashboard {
-        line("dashboard", format!("http://{address}/api/snapshot, http://{address}/metrics"));
+        line("dashboard", format!("http://{address}/"));
     }
     line("stop", "Ctrl-C: workers finish what they hold, then Redis stops".to_owned());
     text.push_str("\nIn another terminal:\n\n");

@@ -10,20 +10,24 @@ use serde_json::json;
 /// An error for whoever asked: what is wrong and what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Problem {
-    status: StatusCode,
-    detail: String,
+    pub(crate) status: StatusCode,
+    pub(crate) detail: String,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self { status, detail: detail.into() }
     }
+
+    /// What sort of trouble, in the words of HTTP.
+    pub(crate) fn title(&self) -> &'static str {
+        self.status.canonical_reason().unwrap_or("Error")
+    }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let title = self.status.canonical_reason().unwrap_or("error");
-        let body = json!({"title": title, "status": self.status.as_u16(), "detail": self.detail});
+        let body = json!({"title": self.title(), "status": self.status.as_u16(), "detail": self.detail});
         (self.status, [(header::CONTENT_TYPE, "application/problem+json")], Json(body)).into_response()
     }
 }

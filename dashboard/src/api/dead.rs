@@ -1,4 +1,4 @@
-//! Dead letters over HTTP: list, show, retry, drop. Reading is free; what changes the queue needs the token.
+//! Dead letters over HTTP: list, show, retry, drop. Reading is free; not everybody may change the queue (`access.rs`).
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -9,8 +9,8 @@ use puzzled_queue::{BatchId, DeadFilter, DeadLetter, JobId, Queue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::problem::Problem;
-use crate::token::Token;
+use crate::access::Access;
+use crate::api::problem::Problem;
 
 /// Most letters of one answer.
 const COUNT_MAX: usize = 1_000;
@@ -19,7 +19,7 @@ const COUNT_MAX: usize = 1_000;
 #[derive(Clone)]
 pub(crate) struct Door {
     pub(crate) queue: Queue,
-    pub(crate) token: Token,
+    pub(crate) access: Access,
 }
 
 /// `GET /api/dead`.
@@ -104,7 +104,7 @@ async fn answer_retry(
     headers: HeaderMap,
     body: Result<Json<Chosen>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    door.token.check(&headers)?;
+    door.access.check_program(&headers)?;
     let letters = body?.0.letters(&door.queue).await?;
     let batches = door.queue.retry_dead(&letters).await?;
     let ids: Vec<String> = batches.iter().map(|batch| batch.id.to_string()).collect();
@@ -116,12 +116,12 @@ async fn answer_drop(
     headers: HeaderMap,
     body: Result<Json<Chosen>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    door.token.check(&headers)?;
+    door.access.check_program(&headers)?;
     let letters = body?.0.letters(&door.queue).await?;
     let jobs: Vec<JobId> = letters.iter().map(|letter| letter.job).collect();
     Ok(Json(json!({"dropped": door.queue.drop_dead(&jobs).await?})))
 }
 
-fn none(job: JobId) -> Problem {
+pub(crate) fn none(job: JobId) -> Problem {
     Problem::new(StatusCode::NOT_FOUND, format!("there is no dead letter of job {job}; /api/dead lists them"))
 }
